@@ -32,8 +32,8 @@ struct FileRights {
   /// Gives `file` the rights and extended attributes that this object stores. Sets `lost` to the list of rights and
   /// attributes that `file` does not get, each with the reason. Throws SystemError if the mode cannot be set.
   void GiveAll(File& file, std::vector<std::string>& lost) const;
-  /// Gives `file` the mode and the ACL of a new file that a program creates in `directory` with mode 0666. `path` is
-  /// the name of the directory in messages.
+  /// Gives `file` the default mode and the default ACL of new files in `directory`. `path` is its name for
+  /// error messages.
   static void GiveDefault(File& file, int directory, const std::string& path);
   static void RemoveAcl(File& file);
 

@@ -16,12 +16,11 @@
 
 namespace gpusort {
 
-/// A new version of a file, which replaces the old file in Publish. Without Publish, the destructor removes this
-/// version.
+/// A new file that replaces an old file when Publish is called. Without Publish, the destructor removes the new file.
 /// - The new file has mode 0600 until Complete, and no visible name until Publish.
-/// - The new file gets the owner, mode and ACL of the old file, and the extended attributes user.* and security.*.
+/// - It gets the owner, mode and ACL of the old file, and the extended attributes user.* and security.*.
 /// - Hard links of the old file keep the old content.
-/// - Some files are written in place (see in_place()). Their old content is lost at the first write.
+/// - If in_place() is not empty, the first write destroys the old content.
 class OutputFile {
  public:
   ~OutputFile();
@@ -57,13 +56,13 @@ class OutputFile {
   bool AllocateToWrite(std::uint64_t size) { return file_->AllocateToWrite(size); }
   /// Uses O_DIRECT (I/O without the page cache) from now on if that is possible. Call this before the first write.
   void MakeDirect();
-  /// Continues to write the file `name` of an earlier process, in the output's folder. Call this before all other
-  /// functions.
-  /// - Returns true if the file has at least `bytes` bytes. Cuts the file to this size. The destructor keeps these
-  ///   bytes.
-  /// - Otherwise returns false, and the file is empty. A missing file is created.
-  /// - Throws Error(kUsage) if `name` is not a regular file of this user, or if another job writes it.
-  /// - Do not call this if the output is written in place (see in_place()).
+  /// Makes the file `name` in the output's folder the file to write, and keeps its first `bytes` bytes.
+  /// - Returns false if the file has fewer bytes. The file is then empty.
+  /// - Creates the file if it does not exist.
+  /// - The destructor does not remove the first `bytes` bytes.
+  /// - Throws Error(kUsage) if `name` is not a regular file of this user.
+  /// - Throws Error(kUsage) if another job writes the file.
+  /// - Call this before all other functions, and only if in_place() is empty.
   bool TakeUp(const std::string& name, std::uint64_t bytes);
   /// Returns once the file is on the disk. If TakeUp was called before, the destructor will keep the first `bytes`
   /// bytes.
@@ -76,10 +75,10 @@ class OutputFile {
   /// Finishes the new file: cuts it to `total_bytes`, and sets its final owner, mode and ACL. Syncs it if `sync` is
   /// true. With several outputs, call Complete for all of them before the first Publish.
   void Complete(std::uint64_t total_bytes, bool sync);
-  /// Replaces the file path() by the new file. Calls Complete if the caller has not. Call this once.
-  /// - sync: if true, returns once the new name is on the disk
-  /// - With OldFile::kKeep, throws Error(kIo) if the file exists now.
-  /// - If the new name cannot be synced, throws Error(kIo), but the file is replaced.
+  /// Replaces the file path() by the new file, after Complete. Call this once.
+  /// - sync: true to return once the new name is on the disk
+  /// - With OldFile::kKeep, throws Error(kIo) if the file path() exists.
+  /// - If the sync of the new name fails, throws Error(kIo), but the file is replaced.
   /// - After any other error, the old file is unchanged, unless it was written in place.
   /// - After success, all signals stay blocked in the calling thread.
   void Publish(std::uint64_t total_bytes, bool sync);

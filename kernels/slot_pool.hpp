@@ -1,5 +1,4 @@
-// Manages an arena, the memory of a backend: gives slots (buffers of equal size) and an index to each lane (worker).
-// Used by the CPU and the CUDA backend. A lane that sorts waits here until slots are free. Start at SlotPool::TakeTwo.
+// SlotPool manages the buffers that records are sorted in, on the CPU or on a GPU. Start at SlotPool::TakeTwo.
 #pragma once
 
 #include <condition_variable>

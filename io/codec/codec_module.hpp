@@ -63,8 +63,7 @@ class BlockCoder {
   virtual std::uint64_t Decompress(std::span<const std::byte> in, std::span<std::byte> out) = 0;
 };
 
-/// The bytes with which each member of a compressed file (a part that can be expanded by itself) begins. The skippable
-/// frames of zst and lz4, which hold no data, count as members that expand to nothing.
+/// The first bytes of compressed data, such as 1f 8b for gz.
 struct Magic {
   std::string_view bytes;
   unsigned char first_mask = 0xff;  ///< the bits of the first byte that must match
@@ -102,7 +101,7 @@ struct CodecModule {
   /// Returns the size in bytes of the member that begins with `head`, if the head tells (only BGZF does), and
   /// otherwise 0. Such a member has at most kMostSizedBytes bytes, and expands to at most as many. Null: no head tells.
   std::uint64_t (*member_size)(std::span<const std::byte> head) = nullptr;
-  /// The member that ends each file. It expands to nothing. Empty: files have no such member.
+  /// The bytes at the end of each file, such as the end marker of BGZF. Empty for a codec without an end marker.
   std::string_view end{};
 };
 

@@ -25,13 +25,12 @@
 
 namespace gpusort::detail {
 
-/// For tests: makes CUDA call number N of this process fail if GPUSORT_FAULT_CUDA is N:KIND, such as 12:oom. Calls in
-/// destructors do not count. KIND is one of:
-/// - oom: call N returns cudaErrorMemoryAllocation
-/// - sticky (also without KIND): call N and all later calls return cudaErrorIllegalAddress
-/// - hang: a kernel that never ends starts before the next kernel
-/// - illegal: a kernel that writes to an invalid address starts before the next kernel
-/// - flip: copy number N from the GPU to the host has one wrong bit; the GPU memory gets this bit, too
+/// For tests: makes CUDA calls fail. Calls in destructors do not count. Values of the variable GPUSORT_FAULT_CUDA:
+/// - 12:oom - call 12 returns cudaErrorMemoryAllocation
+/// - 12:sticky or 12 - call 12 and all later calls return cudaErrorIllegalAddress
+/// - 12:hang - the first kernel from call 12 on never ends
+/// - 12:illegal - the first kernel from call 12 on writes to an invalid address
+/// - 12:flip - copy 12 from the GPU to the host has one wrong bit
 class CudaFaults {
  public:
   enum class Kind { kOutOfMemory, kSticky, kHang, kIllegal, kFlip };
@@ -272,7 +271,7 @@ class CudaDevice {
                                        kLongest = std::chrono::microseconds(200);
     const Clock::time_point start = Clock::now();
     for (;;) {
-      // If another thread has found that the GPU hangs, this thread need not wait for the deadline, too.
+      // Another thread has found that the GPU hangs.
       if (hung_) return cudaErrorLaunchTimeout;
       const cudaError_t error = query();
       if (error != cudaErrorNotReady) return error;

@@ -121,10 +121,10 @@ __device__ inline std::uint32_t RestDifference(const Byte* a, std::uint64_t a_si
   return CapPosition(front + at);
 }
 
-/// Compares the encoded keys of lines `a` and `b`. Their first `from` bytes must be equal. Returns:
-/// - a number n if the keys may differ: their first n bytes are equal
-/// - kNoDifference if the lines are equal
-/// - kHiddenDifference if the lines differ, but their encoded keys are equal
+/// Returns how many bytes at the start of the encoded keys of lines `a` and `b` are equal, or a smaller number.
+/// - from: the caller knows that the first `from` bytes are equal
+/// - Returns kNoDifference if the lines are equal.
+/// - Returns kHiddenDifference if the keys are equal, but the lines are not.
 __device__ inline std::uint32_t KeyDifference(const DeviceLines& lines, std::uint32_t a, std::uint32_t b,
                                               const LineOrderView& view, std::uint32_t from) {
   const Byte* const line_a = lines.line(a);
@@ -310,15 +310,14 @@ __global__ void __launch_bounds__(kLineThreads)
   }
 }
 
-/// Sets skips[g] to the number of leading bytes that are equal in all keys of group g. A group consists of lines that
-/// are equal in the key bytes of all earlier rounds.
-/// - active: the lines of this round; null: all lines
+/// Sets skips[g] to the number of leading bytes that are equal in all keys of group g.
+/// - active: the lines of this round; null in the first round, which has all lines
 /// - order: the line numbers, sorted so far
-/// - groups: groups[j] is the group of line j of this round
-/// - known: in the first round, the number of key bytes that are equal in each group
-/// - known_skips: in a later round, the array `skips` of the round before
-/// - skips: must be kNoDifference before; stays kNoDifference if all keys of the group are equal
-/// - status: `decided` is set to 0 if different lines have equal keys
+/// - groups: groups[j] is the group of line j
+/// - known: in the first round, the number of equal bytes of each group
+/// - known_skips: in a later round, `skips` of the previous round
+/// - skips: must contain kNoDifference before the call; keeps it for groups of equal lines
+/// - status: `decided` becomes 0 if different lines have equal keys
 template <typename = void>
 __global__ void __launch_bounds__(kLineThreads)
     DifferencesKernel(const __grid_constant__ DeviceLines lines, const __grid_constant__ LineOrderView view,
@@ -328,6 +327,7 @@ __global__ void __launch_bounds__(kLineThreads)
   for (std::uint64_t j = std::uint64_t{blockIdx.x} * kLineThreads + threadIdx.x; j < count;
        j += std::uint64_t{gridDim.x} * kLineThreads) {
     if (j == 0 || groups[j] != groups[j - 1]) continue;
+    // The lines of a group are equal in the key bytes of all earlier rounds.
     const std::uint32_t place = active == nullptr ? static_cast<std::uint32_t>(j) : active[j].place;
     const std::uint32_t from = active == nullptr ? known : known_skips[active[j].group] + 8;
     const std::uint32_t difference = KeyDifference(lines, order[place - 1], order[place], view, from);

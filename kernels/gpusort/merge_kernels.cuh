@@ -153,8 +153,7 @@ __device__ __forceinline__ std::uint64_t CoRankByLanes(std::uint64_t k, Iterator
   while (low < high) {
     const std::uint64_t items = high - low, from = low;
     const std::uint64_t i = probe(from, items, lane);
-    // Each thread compares one item of `a`, and later threads compare later items. Bit i of `too_far` is set if the
-    // item of thread i is not among the first k merged items.
+    // Bit t of `too_far` is set if a[i] of thread t is not among the first k merged items. `i` grows with t.
     const unsigned too_far = __ballot_sync(kAll << group, less(b[k - 1 - i], a[i])) >> group & kAll;
     const int near = __popc(~too_far & kAll);
     if (near < kLanes) high = probe(from, items, near);
@@ -357,8 +356,7 @@ struct PaddedTile {
   GPUSORT_HD Item& operator[](std::uint32_t at) const { return items[begin + at + (begin + at >> shift)]; }
   GPUSORT_HD PaddedTile operator+(std::uint32_t offset) const { return {items, shift, begin + offset}; }
 };
-/// Returns the distance in shared memory, in items, between two items of a tile whose indices differ by `items`.
-/// Returns 0 if the distance depends on the indices, which is possible in a PaddedTile.
+/// Returns n if tile[i + items] always lies n * sizeof(Item) bytes after tile[i]. Returns 0 if this depends on i.
 template <typename Item>
 GPUSORT_HD constexpr std::uint32_t PaddedStep(Item*, std::uint32_t items) {
   return items;
@@ -459,11 +457,11 @@ __device__ __forceinline__ bool MeetInBanks(std::uint32_t begin) {
   return __popc(__ballot_sync(~0u, bank == next || bank == second)) >= kMost;
 }
 
-/// Merges the sorted segments of `tile`, and stores the result in tile.items[0, bounds[kWays]). All threads of the
-/// block must call this. kLevel must be 0; only the recursive calls use other values.
+/// Merges the kWays sorted segments of `tile` into tile.items[0, bounds[kWays]).
+/// - kLevel: 0, except in recursive calls
 /// - bounds: segment w is tile[bounds[w], bounds[w + 1])
-/// - places: if kPlaces is true, places[i] is set to the index that item i had before the merge
-/// - Wait at a barrier before a warp reads items that other warps have written.
+/// - places: with kPlaces, places[i] is set to the index of item i before the merge
+/// - All threads of the block must call this, and wait at a barrier before they read the result.
 template <int kLevel, int kWays, int kItems, bool kPlaces, typename Key, typename LessT>
 __device__ __forceinline__ void MergeLevels(PaddedTile<Key> tile, std::uint16_t* places,
                                             const std::uint32_t (&bounds)[kWays + 1], LessT less) {

@@ -77,7 +77,7 @@ GPUSORT_HD inline int CompareGeneral(const KeyText& a, const KeyText& b) {
 #endif
 }
 
-/// Compares two keys in the order of the object LineKey::host, such as the order of a locale.
+/// Compares two keys by a.key->host->Compare(), for example in the order of a locale. Only for the CPU.
 GPUSORT_HD inline int CompareByHost(const KeyText& a, const KeyText& b) {
 #if GPUSORT_ON_DEVICE
   RefuseDevice();

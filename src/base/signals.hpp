@@ -1,9 +1,8 @@
 // Handles signals. Start at HandleSignals.
-// - The first signal to stop, such as SIGINT, sets the CancelFlag. The process ends if the job has not stopped after
-//   0.35 s.
-// - A job with --resume-dir has 9 s instead of 0.35 s, and ends with exit code 75.
+// - A signal such as SIGINT asks the job to stop. If the job does not stop within 0.35 s, the process ends.
+// - With --resume-dir, the job has 9 s to stop, and the process ends with exit code 75.
 // - A second signal ends the process at once.
-// - SIGUSR1 stops a job with --resume-dir. Any other job then prints a line of progress.
+// - SIGUSR1 prints a line of progress. With --resume-dir, it stops the job like SIGINT.
 #pragma once
 
 #include <vector>

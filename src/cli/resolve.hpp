@@ -1,5 +1,5 @@
-// Chooses the format and the order of the records from the options and the names of the inputs. The functions with a
-// parameter `typed` set typed.spec, and throw Error(kUsage) if options contradict each other.
+// Chooses the format and the order of the records from the options and the names of the inputs. Start at
+// ResolveRecords. Functions with a parameter `typed` throw Error(kUsage) if options contradict each other.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace gpusort {
 
-/// Sets the format, the layout and the keys of the records in typed.spec. Start at this function.
+/// Sets the format, the layout and the sort keys of the records in typed.spec.
 void ResolveRecords(Typed& typed);
 
 /// Returns the format of the records. Options decide first, then keys, then the names of the inputs. If an option or a

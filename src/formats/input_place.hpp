@@ -28,8 +28,7 @@ struct InputPlace {
   /// Appends the field of this place to `out`, with the kKeyEnd after it. The bytes of two fields compare as the places
   /// do.
   void Append(std::vector<std::byte>& out) const;
-  /// Returns the place of the keyed record `record`, which has kPlacedKeys fields before its own bytes. Throws
-  /// WrongResult if it has no place.
+  /// Reads the index of the input and the offset from the keys of `record`. Throws WrongResult if they are missing.
   static InputPlace Of(RecordSpan record);
 
   friend auto operator<=>(const InputPlace&, const InputPlace&) = default;

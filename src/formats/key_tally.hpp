@@ -125,9 +125,9 @@ struct KeyTally {
   std::uint32_t input = 0;
   std::uint64_t record = 0, offset = 0;
 
-  /// Returns the number of rows in `odd_rows` for the tables in `replaced_tables`, and the name of the first table.
+  /// Returns the sum of odd_rows[t] for the tables t in `replaced_tables`. `Lines::first` is the name of one of them.
   Lines odd_keys() const;
-  /// Returns the number of tables in `triggered_tables` and the name of the first table.
+  /// Returns the size of `triggered_tables`. `Lines::first` is the name of one of these tables.
   Lines triggered() const;
   /// Adds `later`, the counts of the next part of the input. The caller must add the parts in the order of the input.
   void Add(const KeyTally& later);

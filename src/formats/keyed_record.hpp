@@ -23,13 +23,13 @@ inline constexpr unsigned kKeyedHead = 0x40;
 /// The number of fields before a record with columns: one for flags, and one for its sort key.
 inline constexpr std::uint32_t kTableKeys = 2;
 
-/// The low bits of the first byte of a keyed record (a record with its sort key before it) from a database dump:
-/// - kGapMark: the record is no row, but the bytes between two rows
-/// - kRowMark: a row with the usual bytes after it, such as a comma and a newline
-/// - kBareRowMark: a row without these bytes
+/// The kinds of records of an SQL dump, in the low bits of the first byte of the record:
+/// - kGapMark: text between two rows
+/// - kRowMark: a row with a separator after it, such as a comma and a newline
+/// - kBareRowMark: a row without a separator
 /// - kStatementMark: an INSERT statement with one row
-/// - kOddPart: one more bit with kStatementMark; it changes from each part of the dump to the next
-/// - kMarks: the mask of all these bits
+/// - kOddPart: added to kStatementMark in every second group of rows
+/// - kMarks: all bits
 inline constexpr unsigned kGapMark = 1, kRowMark = 2, kBareRowMark = 3, kStatementMark = 4, kOddPart = 8, kMarks = 15;
 
 /// Writes one field of a sort key, and cuts it off at a limit. Bytes that could be mistaken for the end of a field or

@@ -169,8 +169,7 @@ class RecordFormat {
     if (!open.empty()) throw Error(ErrorCode::kInternal, "the input ends inside a line");
     return 0;
   }
-  /// Counts in the tally what the end of the input ends, for warnings, such as an SQL statement without a semicolon.
-  /// The first argument is the parser's state at the end of the input.
+  /// For SQL dumps: adds a last statement without a semicolon to the tally. Call this at the end of an input.
   virtual void NoteEnd(const ScanState&, KeyTally&) const {}
   /// Returns true if an input can have a trailer: bytes after the last record, which the output gets at its end.
   virtual bool has_trailer() const { return false; }

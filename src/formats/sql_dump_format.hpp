@@ -1,15 +1,9 @@
 // The format of SQL dumps of PostgreSQL, MySQL, MariaDB and SQLite. Start at Scan.
-// - The rows of each COPY block are sorted.
-// - The rows of consecutive INSERT statements for one table are sorted.
-// - All other bytes stay in their place, also an INSERT that cannot be parsed.
-// - The sort keys of the user name a table and a column: [SCHEMA.]TABLE.COLUMN.
-//
-// These files implement the class:
-// - sql_dump_scan.cpp finds the records.
-// - sql_dump_keys.cpp makes the sort keys of records.
-// - sql_dump_schema.cpp reads what statements say about tables.
-// - sql_dump_state.cpp saves and loads the parser's state.
-// - sql_dump_format.cpp reads lines of SQL and the statements of a part.
+// - Sorts the rows of each COPY block, and the rows of consecutive INSERT statements for one table.
+// - All other bytes stay in their place.
+// - A sort key names a column: [SCHEMA.]TABLE.COLUMN.
+// - The functions are in sql_dump_scan.cpp, sql_dump_keys.cpp, sql_dump_schema.cpp, sql_dump_state.cpp and
+//   sql_dump_format.cpp.
 #pragma once
 
 #include <atomic>
@@ -48,8 +42,6 @@ class SqlDumpFormat : public CopyFormat {
   /// between rows that must stay in its place, and an option of the job does not allow this.
   ScanState LoadState(const std::string& text) const override;
   std::string WhyOpen(const ScanState&) const override { return {}; }
-  /// Returns true if the scan has held back bytes until it knows what follows them, such as another INSERT. The end of
-  /// the input then ends the last record.
   bool ends_in(const ScanState& state) const override { return !state.held.empty(); }
   bool has_gaps() const override { return true; }
 
@@ -71,7 +63,7 @@ class SqlDumpFormat : public CopyFormat {
   /// to the table and the columns that it names.
   static Statement ParseCopy(std::string_view text, SqlTarget& copy);
   const DumpState& StateOf(const ScanState& state) const;
-  /// Gives `state` a new copy of its DumpState. Returns the copy, which is valid until the next call for `state`.
+  /// Returns the DumpState of `state` for changes. Earlier references to this DumpState become invalid.
   DumpState& Change(ScanState& state) const;
   /// Updates `state` for `line`, a line of SQL at offset `at`. Unless `tally` is null, also counts statements that the
   /// job warns about, such as an INSERT that cannot be sorted. Throws BadRecord if the line shows that the rows of a

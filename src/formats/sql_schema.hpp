@@ -43,8 +43,7 @@ struct SqlTable {
     std::vector<std::string> labels;  ///< for an enum or a set: its words, the least first
     bool generated = false;           ///< the server computes the value; an INSERT without column names leaves it out
     bool counted = false;             ///< the server gives the next number to rows without a value
-    /// True: the server numbers only rows that have no value or the word DEFAULT in this column, not rows with NULL or
-    /// 0. Used only if `counted` is true.
+    /// True: a row with NULL or 0 in this column keeps this value. False: the server may replace it by the next number.
     bool only_default = false;
     bool not_null = false;
     /// The server treats some values as equal although their sort keys differ, such as 'a' and 'A', or 1.001 and 1.004

@@ -14,11 +14,10 @@ namespace planning {
 inline constexpr std::uint64_t kKiB = 1024, kMiB = kKiB * kKiB, kPage = 4096;
 }
 
-/// The sizes of the stage that computes a sort key for each record and stores the key before the record. `threads`
-/// threads make the keys. They get the input in pieces of `piece_bytes` bytes.
+/// The number of threads that compute the sort keys of records, and the sizes of their buffers.
 struct KeyShape {
-  unsigned threads = 0;  ///< 0: records get no sort keys
-  std::uint64_t piece_bytes = 0;
+  unsigned threads = 0;           ///< 0: records get no sort keys
+  std::uint64_t piece_bytes = 0;  ///< how many bytes of the input a thread gets at a time
 
   std::uint64_t blocks() const { return 2 * threads + 3; }
   std::uint64_t block_bytes() const { return piece_bytes + kReadSlack; }

@@ -333,8 +333,7 @@ class Cutter {
       for (std::size_t i = 0; i < cursors_.size(); ++i) {
         const Cursor& cursor = cursors_[i];
         if (cursor.remaining() == 0) continue;
-        // The sorted run's share of the window, as a number of records of the smallest size. A run with twice the
-        // weight gets about twice the share.
+        // The run may add share * unit bytes to the window. The share is proportional to the weight of the run.
         const std::uint64_t share =
             1 + static_cast<std::uint64_t>(static_cast<unsigned __int128>(room) * cursor.weight / weights);
         offers_.push_back({i, std::min(cursor.available(), share * unit), {}});

@@ -248,9 +248,8 @@ class PieceKeys {
     if (disorder != kInOrder) made.disorder = FindPlace(piece, front, encoder, RecordSpan(made.keyed).first(disorder));
   }
 
-  /// Returns the place of the first record of a piece that is out of order. No value: the piece is in order.
-  /// - `made`: the records of the piece, with sort keys.
-  /// - `last`: the last record of the previous piece, with its sort key. Empty: there is no previous piece.
+  /// Finds the first record in `made` that breaks the order, and returns where it is in the input. No value: none does.
+  /// - last: the last record before `made`, with its sort key; empty if there is none
   std::optional<RecordPlace> FindDisorder(const KeyedPiece& made, RecordSpan last) const {
     const int border = last.empty() ? -1 : CompareRecords(last, FirstRecord(made.keyed, layout_), layout_);
     return border > (order_ == NeededOrder::kCheckUnique ? -1 : 0) ? made.first : made.disorder;

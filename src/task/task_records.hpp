@@ -116,7 +116,7 @@ struct PartStart : RecordPosition {
   /// not known.
   std::optional<std::uint64_t> bytes_before{};
   std::string state{};  ///< the state of the format's parser before `record`, as RecordFormat::SaveState returns it
-  /// Only for dumps: the counts of bytes and rows before `record` in all sorted runs. No value: not known.
+  /// Only for dumps: how many bytes and rows come before `record`, summed over all sorted runs. May be missing.
   std::optional<DumpBefore> before{};
 };
 

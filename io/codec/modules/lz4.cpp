@@ -100,6 +100,7 @@ class Lz4BlockCoder final : public BlockCoder {
   std::vector<std::uint64_t> state_;
 };
 
+// The second magic begins a skippable frame, which expands to nothing.
 constexpr Magic kMagics[] = {{"\x04\x22\x4d\x18"}, {"\x50\x2a\x4d\x18", 0xf0}};
 constexpr CodecModule kModule = {
     .version = GPUSORT_CODEC_VERSION,

@@ -150,6 +150,7 @@ DecoderMemory KeepTo(std::uint64_t limit) {
   return {window, window + std::min(kContextBytes, window)};
 }
 
+// The second magic begins a skippable frame, which expands to nothing.
 constexpr Magic kMagics[] = {{"\x28\xb5\x2f\xfd"}, {"\x50\x2a\x4d\x18", 0xf0}};
 constexpr CodecModule kModule = {
     .version = GPUSORT_CODEC_VERSION,
