@@ -1,8 +1,23 @@
 #include "formats/keyed_record.hpp"
 
+#include <memory>
+#include <utility>
+
 #include "formats/find_bytes.hpp"
+#include "spec/job_spec.hpp"
 
 namespace gpusort {
+
+Order ByKeyField() {
+  LineKey key;
+  key.begin_field = key.end_field = 1;  // the field after the byte of flags
+  LineOrder lines{{key}, kKeyEnd};
+  lines.last_resort = false;
+  Order order;
+  order.lines = std::make_shared<LineOrdered>(std::move(lines));
+  order.layout = MakeLineLayout('\n', order.lines->view);
+  return order;
+}
 
 std::string FieldWriter::Unescape(RecordSpan record, std::size_t most) {
   std::string key;

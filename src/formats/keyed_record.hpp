@@ -17,11 +17,15 @@
 
 namespace gpusort {
 
+struct Order;
+
 /// A bit that is set in the first byte of every keyed record (a record with its sort key before it).
 inline constexpr unsigned kKeyedHead = 0x40;
 
 /// The number of fields before a record with columns: one for flags, and one for its sort key.
 inline constexpr std::uint32_t kTableKeys = 2;
+/// Returns the order of keyed records by their first key field. Equal records keep the order of the input.
+Order ByKeyField();
 
 /// The kinds of records of an SQL dump, in the low bits of the first byte of the record:
 /// - kGapMark: text between two rows

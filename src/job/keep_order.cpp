@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/text.hpp"
+#include "formats/keyed_record.hpp"
 #include "io/file.hpp"
 #include "io/spill.hpp"
 #include "job/open_job.hpp"
@@ -43,13 +44,7 @@ JobSpec ByPlaces(const JobSpec& spec, const std::string& kept, const SortResult&
   target.header = by_keys.header;
   target.trailer = by_keys.trailer;
   JobSpec job = SubJob(spec, std::move(source), std::move(target));
-  LineKey place;
-  place.begin_field = place.end_field = 1;  // the field after the byte of flags
-  LineOrder order{{place}, kKeyEnd};
-  order.last_resort = false;
-  job.order = Order();
-  job.order.lines = std::make_shared<LineOrdered>(std::move(order));
-  job.order.layout = MakeLineLayout('\n', job.order.lines->view);
+  job.order = ByKeyField();  // the place
   job.order.layout.keys = kTableKeys;
   job.order.top = spec.order.top;
   // A record with its place may be longer than the longest record of the first sort.

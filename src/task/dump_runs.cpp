@@ -1,7 +1,6 @@
 #include "task/dump_runs.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 
 #include "formats/gap_key.hpp"
@@ -18,13 +17,7 @@ JobSpec SpecOfRuns(const JobSpec& spec) {
   runs.source.table.reset();
   runs.source.keyed = true;
   runs.source.max_record = 0;
-  LineKey key;
-  key.begin_field = key.end_field = 1;  // the field after the byte of flags
-  LineOrder order{{key}, kKeyEnd};
-  order.last_resort = false;
-  runs.order = Order();
-  runs.order.lines = std::make_shared<LineOrdered>(std::move(order));
-  runs.order.layout = MakeLineLayout('\n', runs.order.lines->view);
+  runs.order = ByKeyField();
   return runs;
 }
 

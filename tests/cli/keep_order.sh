@@ -128,15 +128,10 @@ expect 0 "$g" -u --record-size 8 --key 1:u8:desc --keep-order in.u64 got.out
 od -An -v -w8 -tx1 got.out | cmp - want.hex || fail "binary records by a field"
 
 # After a kill the same command continues, in both sorts.
+command=("$g" -u --keep-order --resume-dir kept --memory 4M --batch-bytes 9000 --fan-in 2 lines.txt got.out)
 for after in 0.02 0.05 0.1 0.15 0.2 0.3 0.5; do
   rm -rf kept got.out
-  command=("$g" -u --keep-order --resume-dir kept --memory 4M --batch-bytes 9000 --fan-in 2 lines.txt got.out)
-  "${command[@]}" 2>/dev/null &
-  job=$!
-  sleep $after
-  kill -KILL $job 2>/dev/null || true
-  wait $job 2>/dev/null || true
-  expect 0 "${command[@]}"
+  kill_and_continue $after "${command[@]}"
   same got.out want.out
   [ ! -e kept ] || fail "the folder of the job is left"
 done

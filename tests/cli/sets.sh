@@ -213,13 +213,7 @@ oracle "b.many" "c.many" "" 1 >want.ordered
 for after in 0.02 0.05 0.1 0.2 0.3 0.5; do
   for order in "" --keep-order; do
     rm -rf kept got.out
-    command=("$g" --minus b.many --intersect c.many $order --resume-dir kept --memory 5M --batch-bytes 90000 --fan-in 2 --checkpoint 16K a.many got.out)
-    "${command[@]}" 2>/dev/null &
-    job=$!
-    sleep $after
-    kill -KILL $job 2>/dev/null || true
-    wait $job 2>/dev/null || true
-    expect 0 "${command[@]}"
+    kill_and_continue $after "$g" --minus b.many --intersect c.many $order --resume-dir kept --memory 5M --batch-bytes 90000 --fan-in 2 --checkpoint 16K a.many got.out
     same got.out want.$([ -n "$order" ] && echo ordered || echo out)
   done
 done

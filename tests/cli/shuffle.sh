@@ -100,13 +100,7 @@ cat part-0.txt part-1.txt part-2.txt | cmp - want.out || fail "parts"
 # After a kill the same command continues with the same order.
 for after in 0.05 0.2 0.4; do
   rm -rf kept got.out
-  command=("$g" --shuffle --seed 1 --resume-dir kept --memory 4M --batch-bytes 90000 --fan-in 4 --checkpoint 64K lines.txt got.out)
-  "${command[@]}" 2>/dev/null &
-  job=$!
-  sleep $after
-  kill -KILL $job 2>/dev/null || true
-  wait $job 2>/dev/null || true
-  expect 0 "${command[@]}"
+  kill_and_continue $after "$g" --shuffle --seed 1 --resume-dir kept --memory 4M --batch-bytes 90000 --fan-in 4 --checkpoint 64K lines.txt got.out
   same got.out want.out
 done
 rm -rf kept
