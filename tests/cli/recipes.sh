@@ -71,6 +71,7 @@ packaging=$src/tools/packaging
 version=$(sed -n 's/^ *set(GPUSORT_RELEASE \([0-9.]*\))/\1/p' "$src/CMakeLists.txt")
 grep -q "^    version(\"$version\")" "$packaging/spack/package.py" || fail "Spack has another version than $version"
 grep -q "^  version: \"$version\"" "$packaging/conda/recipe.yaml" || fail "conda has another version than $version"
+grep -q "^This is version $version," "$src/README.md" || fail "README has another version than $version"
 for file in "$packaging"/easybuild/*.eb; do
   [[ ${file##*/} == gpusort-$version-* ]] && grep -q "^version = '$version'" "$file" || fail "$file has another version than $version"
 done
