@@ -60,7 +60,7 @@ void KeyTally::Add(const KeyTally& later) {
   lacks_zone |= later.lacks_zone;
   lacks_year |= later.lacks_year;
   window.Add(later.window);
-  timed_lines += later.timed_lines;
+  log_records += later.log_records;
   if (untimed_lines == 0) untimed_line = later.untimed_line;
   untimed_lines += later.untimed_lines;
   if (second_line.empty()) second_line = later.second_line;
@@ -71,7 +71,7 @@ void KeyTally::Add(const KeyTally& later) {
   renumbered_rows.Add(later.renumbered_rows);
   renumbered_tables.Add(later.renumbered_tables);
   self_references.Add(later.self_references);
-  replacing_inserts.Add(later.replacing_inserts);
+  conflict_tables.Add(later.conflict_tables);
   for (const auto& [table, rows] : later.odd_rows) odd_rows[table] += rows;
   order_statements.Add(later.order_statements);
   triggered_tables.insert(later.triggered_tables.begin(), later.triggered_tables.end());

@@ -63,9 +63,9 @@ struct KeyTally {
   bool lacks_zone = false;          ///< true: a timestamp had no zone; it was read as UTC, or as local time in a log
   bool lacks_year = false;          ///< true: a timestamp in a log had no year
   WindowTally window;
-  /// Only for logs. `timed_lines`: the number of records. `untimed_lines`: the number of lines that neither begin a
+  /// Only for logs. `log_records`: the number of records. `untimed_lines`: the number of lines that neither begin a
   /// record nor begin with a blank. `untimed_line`: the first of these lines, for a warning.
-  std::uint64_t timed_lines = 0, untimed_lines = 0;
+  std::uint64_t log_records = 0, untimed_lines = 0;
   std::string untimed_line;
   /// Only for logs: the beginning of line 2 of a record, from the first record that has more than one line.
   std::string second_line;
@@ -103,7 +103,7 @@ struct KeyTally {
   /// keys. The server may refuse a row that comes before the row that it refers to.
   Lines self_references;
   /// Tables of a dump in which the server may keep another row after sorting, if two rows have equal unique keys.
-  Lines replacing_inserts;
+  Lines conflict_tables;
   /// For each table of a dump: the number of rows whose key the server may truncate or convert. The keys of two rows
   /// can then become equal. See odd_keys().
   std::map<std::string, std::uint64_t> odd_rows;

@@ -820,7 +820,7 @@ class Learner {
     const std::string of_lines =
         " of " + std::to_string(log_->looked) + " lines" + (lines.size() == kSampleLines ? " at the front" : "");
     const std::string why =
-        candidates_.late() ? "the times are not in the first lines of the records, which blank lines separate"
+        candidates_.weeded() ? "the times are not in the first lines of the records, which blank lines separate"
         : log_->matched == 0
             ? "none" + of_lines + " has a time" + (given_ ? " in the form that --time gives" : " in a known form")
             : "only " + std::to_string(log_->matched) + of_lines +

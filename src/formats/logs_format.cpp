@@ -546,7 +546,7 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
     }
   }
   if (record_end == nullptr) record_end = end_of();
-  ++tally.timed_lines;
+  ++tally.log_records;
   if (!state.log.times->notes.empty() && !tally.log_notes.contains(tally.input)) {
     tally.log_notes[tally.input] = state.log.times->notes;
   }

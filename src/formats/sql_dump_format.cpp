@@ -370,7 +370,7 @@ SqlDumpFormat::Insert SqlDumpFormat::FindInsert(std::string_view text, ScanState
     bool unfinished = false;
     // Statements with one row and different ends cannot be sorted together with the text between two statements.
     const RowsPart& part = *dump->part;
-    const bool parts = insert.lead > 0 && part.decided && !part.several && part.ends_differ;
+    const bool parts = insert.lead > 0 && part.decided && !part.multi_row && part.ends_differ;
     if (!parts && (BeginsRow(text.substr(row), unfinished) || unfinished)) {
       insert.size = size;
       insert.goes_on = true;
@@ -420,7 +420,7 @@ void SqlDumpFormat::RefuseGaps() const {
 void SqlDumpFormat::SplitPart(ScanState& state) const {
   const RowsPart& part = *StateOf(state).part;
   // A statement with several rows has only one end. Rows that need different ends cannot move into this statement.
-  if (!part.decided || part.several || !part.ends_differ) return;
+  if (!part.decided || part.multi_row || !part.ends_differ) return;
   auto next = std::make_shared<RowsPart>(part);
   next->decided = next->ended = next->ends_differ = false;
   next->again = true;
@@ -428,10 +428,10 @@ void SqlDumpFormat::SplitPart(ScanState& state) const {
   Change(state).part = std::move(next);
 }
 
-void SqlDumpFormat::DecidePart(bool several, std::string_view separator, ScanState& state) const {
+void SqlDumpFormat::DecidePart(bool multi_row, std::string_view separator, ScanState& state) const {
   const RowsPart& part = *StateOf(state).part;
-  if (part.decided && part.several == several) return;
-  if (several) RefuseGaps();
+  if (part.decided && part.multi_row == multi_row) return;
+  if (multi_row) RefuseGaps();
   auto next = std::make_shared<RowsPart>(part);
   if (part.decided) {
     next->singles = state.row;
@@ -441,10 +441,10 @@ void SqlDumpFormat::DecidePart(bool several, std::string_view separator, ScanSta
     state.row = 0;
   }
   next->decided = true;
-  next->several = several;
+  next->multi_row = multi_row;
   next->separator = separator;
   DumpState& dump = Change(state);
-  dump.gaps |= several;
+  dump.gaps |= multi_row;
   dump.part = std::move(next);
 }
 
@@ -452,11 +452,11 @@ void SqlDumpFormat::EndInsert(const AfterRow& after, std::string_view end, std::
   state.mode = kAfterInsert;
   const DumpState& dump = StateOf(state);
   const RowsPart& part = *dump.part;
-  const bool differs = part.ended && (part.several ? part.tail != after.tail : part.end != end);
+  const bool differs = part.ended && (part.multi_row ? part.tail != after.tail : part.end != end);
   const bool other = !part.ended || part.tail != after.tail;
   const bool replaces = other && !part.replaces && SaysWhatConflictsDo(after.tail, dump.dialect);
   if (part.ended && (!differs || part.ends_differ) && !replaces) return;
-  if (part.several && part.ended) {
+  if (part.multi_row && part.ended) {
     if (ClauseOf(part.tail, dump.dialect) == ClauseOf(after.tail, dump.dialect)) return;
     throw BadRecord(at,
                     "an INSERT ends in another way than the one before it, so that their rows cannot be sorted "

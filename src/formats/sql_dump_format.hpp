@@ -99,10 +99,10 @@ class SqlDumpFormat : public CopyFormat {
   void RefuseGaps() const;
   /// Begins a new group of rows if the statements of the current group end differently. Call before DecidePart().
   void SplitPart(ScanState& state) const;
-  /// Decides what the records are from the current INSERT on: rows if `several` is true, otherwise statements.
+  /// Decides what the records are from the current INSERT on: rows if `multi_row` is true, otherwise statements.
   /// - `separator`: the bytes after the first row
   /// - Throws Error(kUsage) if rows become records, but an option such as -m does not allow this.
-  void DecidePart(bool several, std::string_view separator, ScanState& state) const;
+  void DecidePart(bool multi_row, std::string_view separator, ScanState& state) const;
   /// Updates `state` for the end of an INSERT statement.
   /// - `end`: the bytes after the last row, including the semicolon and the newline
   /// - Throws BadRecord at offset `at` if the statement cannot be sorted together with the statements before it.

@@ -276,7 +276,7 @@ void SqlDumpFormat::PutRowKeys(Columns& columns, const DumpState& dump, Scratch&
   }
   // A primary key of SQLite can be null in several rows, unless SQLite counts it up.
   bool has_null = false, odd = false;
-  const bool may_replace = part.keeps_winners && !part.keyless && (!part.several || !part.ended || part.replaces);
+  const bool may_replace = part.keeps_winners && !part.keyless && (!part.multi_row || !part.ended || part.replaces);
   for (const std::size_t key : wanted.keys) {
     odd |= may_replace && (fields[key].is == Field::kMissing ||
                            !KeepsValue(part.key_columns[key], values[key], fields[key].text, dump.dialect));
@@ -358,7 +358,7 @@ void SqlDumpFormat::TakeEnd(const AfterRow& after, const Byte* row_end, ScanStat
 
 void SqlDumpFormat::NoteReplacing(const RowsPart& part, KeyTally& tally) {
   tally.replaced_tables.insert(part.table);
-  if (!part.keeps_winners) tally.replacing_inserts.Note(part.table);
+  if (!part.keeps_winners) tally.conflict_tables.Note(part.table);
 }
 
 const Byte* SqlDumpFormat::PutInsert(const Byte* begin, const Byte* end, const Insert& insert, ScanState& state,
@@ -377,7 +377,7 @@ const Byte* SqlDumpFormat::PutInsert(const Byte* begin, const Byte* end, const I
   if (const RowsPart& part = *StateOf(state).part; !insert.goes_on && part.replaces) NoteReplacing(part, tally);
   if (insert.lead > 0) DecidePart(true, {}, state);
   const Byte* const head_end = head + insert.size;
-  if (const RowsPart& part = *StateOf(state).part; part.decided && part.several) {
+  if (const RowsPart& part = *StateOf(state).part; part.decided && part.multi_row) {
     PutGap(state, scratch, out);
     state.mode = kNextRow;
     return head_end;

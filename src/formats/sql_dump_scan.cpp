@@ -175,7 +175,7 @@ const Byte* SqlDumpFormat::ScanSql(const Byte* p, const Byte* end, Marks& marks,
       // A comment or an empty line between two statements has its place among the rows.
       if (insert.lead > 0) DecidePart(true, {}, state);
       const RowsPart& part = *StateOf(state).part;
-      state.mode = part.decided && part.several ? kLaterRow : kFirstRow;
+      state.mode = part.decided && part.multi_row ? kLaterRow : kFirstRow;
       state.lexer = 0;
       return SkipSpace(head + insert.size, end);
     }
@@ -231,13 +231,13 @@ const Byte* SqlDumpFormat::ScanText(const Byte* p, const Byte* end, const Byte* 
           if (static_cast<std::size_t>(end - p) <= kMostTail) return p;
           throw BadRecord(marks.At(p), "no comma and no semicolon follows a row of an INSERT");
         }
-        const bool several = after.is == AfterRow::kComma;
+        const bool multi_row = after.is == AfterRow::kComma;
         if (state.mode == kAfterFirstRow) {
-          if (several) SplitPart(state);
-          DecidePart(several, Text(p, after.stop), state);
+          if (multi_row) SplitPart(state);
+          DecidePart(multi_row, Text(p, after.stop), state);
         }
         ++state.row;
-        if (several) {
+        if (multi_row) {
           state.mode = kNextRow;
         } else {
           EndInsert(after, Text(p, after.stop), marks.At(p), state);

@@ -176,7 +176,7 @@ void SqlDumpFormat::Describe(const std::string& statement, DumpState& dump, KeyT
     const bool numbers_rows = change->numbers_rows || std::ranges::any_of(change->counted, numbers);
     if (numbers_rows && has_rows && tally != nullptr) tally->renumbered_tables.Note(target.name());
     if (change->ignores && !change->unique.empty() && has_rows && tally != nullptr) {
-      tally->replacing_inserts.Note(target.name());
+      tally->conflict_tables.Note(target.name());
     }
   }
   if (table == nullptr) return;

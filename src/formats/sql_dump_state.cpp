@@ -104,7 +104,7 @@ std::string SqlDumpFormat::SaveState(const ScanState& state) const {
   if (has_part) {
     const RowsPart& part = *dump.part;
     put(part.head);
-    out << part.again << ' ' << part.decided << ' ' << part.several << ' ' << part.singles << ' ' << part.ended << ' '
+    out << part.again << ' ' << part.decided << ' ' << part.multi_row << ' ' << part.singles << ' ' << part.ended << ' '
         << part.ends_differ << ' ' << part.replaces << ' ';
     put(part.separator);
     put(part.tail);
@@ -228,7 +228,7 @@ ScanState SqlDumpFormat::LoadState(const std::string& text) const {
       part->lacks_counted |= parsed.counts;
       part->again = number() != 0;
       part->decided = number() != 0;
-      part->several = number() != 0;
+      part->multi_row = number() != 0;
       part->singles = number();
       part->ended = number() != 0;
       part->ends_differ = number() != 0;

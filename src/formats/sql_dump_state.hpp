@@ -47,8 +47,8 @@ struct RowsPart {
   // The following members are only for INSERT.
   bool decided = false;
   /// True: each row is a record, except in the first `singles` statements. False: each INSERT is a record.
-  bool several = false;
-  /// Only if `several` is true: the number of INSERT statements before the first row that is a record.
+  bool multi_row = false;
+  /// Only if `multi_row` is true: the number of INSERT statements before the first row that is a record.
   std::uint64_t singles = 0;
   std::string separator;     ///< the bytes after most rows, such as a comma; it is part of the row's record
   bool ended = false;        ///< true: `tail` and `end` are known

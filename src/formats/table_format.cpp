@@ -509,8 +509,8 @@ std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tall
     lines.push_back("timestamps without a zone were taken as " +
                     (log ? "times of " + Zone(table.zone).name() + "; --timezone ZONE gives another zone" : "UTC"));
   }
-  const bool alike = tally.timed_lines > 1 && 10 * tally.alike_lines >= 9 * tally.timed_lines;
-  if (tally.untimed_lines > tally.timed_lines && !alike) {
+  const bool alike = tally.log_records > 1 && 10 * tally.alike_lines >= 9 * tally.log_records;
+  if (tally.untimed_lines > tally.log_records && !alike) {
     lines.push_back(
         fmt::format("{} begin with no time and were taken for parts of the records before them, such as {}; "
                     "--explain shows the times that were found, and --time gives others",
@@ -549,7 +549,7 @@ std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tall
   tell(tally.self_references, "table",
        "the foreign key of {}, the first is {}, names the table itself, and the dump does not turn the checks of "
        "foreign keys off: the server may refuse a row that stands before the row that it names");
-  tell(tally.replacing_inserts, "table",
+  tell(tally.conflict_tables, "table",
        "REPLACE, INSERT IGNORE, ON CONFLICT or ALTER IGNORE fills or changes {}, the first is {}: if two rows of it "
        "have "
        "equal primary or unique keys, the new order may keep another one of them");

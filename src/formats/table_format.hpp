@@ -42,7 +42,7 @@ class TableFormat : public RecordFormat, public KeyScheme {
 
   RecordLayout layout() const override;
   std::uint64_t most_added(std::uint64_t bytes) const override {
-    return bytes + (table_.shuffle ? kMostPlace : kMostKeys) + (table_.placed ? InputPlace::kMostBytes : 0) +
+    return bytes + (table_.shuffle ? kMostShuffleKey : kMostKeys) + (table_.placed ? InputPlace::kMostBytes : 0) +
            longest_prefix_;
   }
   void LimitKeys(std::uint64_t bytes) override { most_keys_ = bytes; }
@@ -136,8 +136,8 @@ class TableFormat : public RecordFormat, public KeyScheme {
   std::vector<std::string> prefixes_;
   std::uint64_t longest_prefix_ = 0;
 
-  /// The maximum size of a sort key in bytes: kMostKeys, or kMostPlace with --shuffle.
-  static constexpr std::uint64_t kMostKeys = std::uint64_t{64} << 10, kMostPlace = 32;
+  /// The maximum size of a sort key in bytes: kMostKeys, or kMostShuffleKey with --shuffle.
+  static constexpr std::uint64_t kMostKeys = std::uint64_t{64} << 10, kMostShuffleKey = 32;
 
   std::uint64_t most_keys_ = std::uint64_t{1} << 62;
   const ValueKey whole_;

@@ -153,7 +153,7 @@ void TimeCandidates::RefuseLateTimes() {
     }
     if (candidate.lines[0] || count < 2 || 10 * std::max(timed, paragraphs) < 7 * count) continue;
     if (10 * (candidate.lines & sample_.after_blank).count() > 3 * count) continue;
-    late_ = late_ || !candidate.refused;
+    weeded_ = weeded_ || !candidate.refused;
     candidate.dropped = true;
   }
   std::erase_if(all_, [](const TimeCandidate& candidate) { return candidate.dropped; });

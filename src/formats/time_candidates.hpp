@@ -36,7 +36,7 @@ class TimeCandidates {
   /// the format is right.
   bool IsResolved(const TimeCandidate& candidate) const;
   /// Returns true if Weed() has removed timestamps because they are not in the first line of a paragraph.
-  bool late() const { return late_; }
+  bool weeded() const { return weeded_; }
 
   /// Returns the timestamp in a line of the sample, in seconds since 1970, or 0 if the line has no timestamp of the
   /// given shape. `line` is the index of the line.
@@ -64,7 +64,7 @@ class TimeCandidates {
   const std::int64_t latest_;
   std::vector<TimeCandidate> all_;
   std::vector<std::size_t> resolved_;  ///< the indexes of the formats for which IsResolved() is true
-  bool late_ = false;
+  bool weeded_ = false;
 };
 
 }  // namespace gpusort

@@ -759,7 +759,7 @@ TEST(SqlDumpFormat, WarnsOfRowsThatReplaceOthers) {
     const JobSpec spec = DumpOptions(keys, format);
     const CutInput cut = CutRecords(SqlDumpFormat(spec), text, 11);
     EXPECT_EQ(cut.error, "");
-    return cut.tally.replacing_inserts.count;
+    return cut.tally.conflict_tables.count;
   };
   const std::string table = "CREATE TABLE t (a int, b int, c int, PRIMARY KEY (a, b));\n";
   const std::string rows = "REPLACE INTO t (a, b, c) VALUES (2,1,1);\nREPLACE INTO t (a, b, c) VALUES (1,1,1);\n";
@@ -916,7 +916,7 @@ TEST(SqlDumpFormat, WarnsOfKeysThatAreNoValuesOfTheirType) {
                              head + value + (postgres ? ") ON CONFLICT DO NOTHING;\n" : ");\n");
     const JobSpec spec = DumpOptions(keys, format);
     const KeyTally tally = CutRecords(SqlDumpFormat(spec), dump, 11).tally;
-    EXPECT_EQ(tally.replacing_inserts.count, 0u) << type;
+    EXPECT_EQ(tally.conflict_tables.count, 0u) << type;
     return tally.odd_keys().count;
   };
   EXPECT_EQ(count("INTEGER", "' 1'", "sqlitedump"), 1u);
@@ -1172,9 +1172,9 @@ TEST(SqlDumpFormat, WarnsOfRowsThatTheServerNumbers) {
   }
   // ALTER IGNORE keeps one of the rows that are there.
   EXPECT_EQ(
-      TallyOf("INSERT INTO t VALUES (1);\nALTER IGNORE TABLE t ADD UNIQUE (a);\n", "mysqldump").replacing_inserts.count,
+      TallyOf("INSERT INTO t VALUES (1);\nALTER IGNORE TABLE t ADD UNIQUE (a);\n", "mysqldump").conflict_tables.count,
       1u);
-  EXPECT_EQ(TallyOf("INSERT INTO t VALUES (1);\nALTER TABLE t ADD UNIQUE (a);\n", "mysqldump").replacing_inserts.count,
+  EXPECT_EQ(TallyOf("INSERT INTO t VALUES (1);\nALTER TABLE t ADD UNIQUE (a);\n", "mysqldump").conflict_tables.count,
             0u);
   // Rows get numbers in a column that is added after them.
   for (const std::string change :
