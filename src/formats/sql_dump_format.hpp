@@ -125,7 +125,21 @@ class SqlDumpFormat : public CopyFormat {
   /// rows.
   ScanState AfterHeld(std::uint64_t at, const ScanState& state) const;
   const Byte* ScanText(const Byte* p, const Byte* end, const Byte* until, Marks& marks, ScanState& state) const;
+  /// Each of these functions scans one thing that begins at `p`, and updates `state`. Returns the byte after it, or
+  /// null if more bytes are needed.
+  /// - ScanSql: a line of SQL, or the beginning of an INSERT
+  /// - ScanInsertRow: a row of an INSERT, or its bytes in this block
+  /// - ScanAfterRow: the bytes after such a row: a comma, or the end of the statement
+  /// - ScanToRow: the bytes between that comma and the next row
+  /// - ScanCopyRows: rows of a COPY block
   const Byte* ScanSql(const Byte* p, const Byte* end, Marks& marks, ScanState& state) const;
+  const Byte* ScanInsertRow(const Byte* p, const Byte* end, const Marks& marks, ScanState& state) const;
+  const Byte* ScanAfterRow(const Byte* p, const Byte* end, Marks& marks, ScanState& state) const;
+  const Byte* ScanToRow(const Byte* p, const Byte* end, const Marks& marks, ScanState& state) const;
+  const Byte* ScanCopyRows(const Byte* p, const Byte* end, Marks& marks, ScanState& state) const;
+  /// Returns the end of the complete rows of an INSERT that begin after the comma before `p`. Returns `p` if it cannot
+  /// find them without ScanInsertRow().
+  const Byte* SkipWholeRows(const Byte* p, const Byte* end, Marks& marks, ScanState& state) const;
   const Byte* PutInsert(const Byte* begin, const Byte* end, const Insert& insert, ScanState& state, Scratch& scratch,
                         FieldWriter& out, KeyTally& tally) const;
   const Byte* PutInsertRow(const Byte* begin, const Byte* end, ScanState& state, Scratch& scratch, FieldWriter& out,

@@ -154,12 +154,10 @@ RecordFormat::Guess SqlDumpFormat::LookAhead(RecordSpan block) const {
   return guess;
 }
 
-/// Reads one line of SQL, or the beginning of an INSERT. Returns the end of what was read, or `p` if more bytes are
-/// needed.
 const Byte* SqlDumpFormat::ScanSql(const Byte* p, const Byte* end, Marks& marks, ScanState& state) const {
   const std::string_view text = Text(p, end);
   const Insert insert = FindInsert(text, state);
-  if (insert.is == InsertHead::kUnfinished) return p;
+  if (insert.is == InsertHead::kUnfinished) return nullptr;
   if (insert.is == InsertHead::kRows) {
     const Byte* const head = p + insert.lead;
     if (insert.lead > 0 && !insert.goes_on) {
@@ -181,7 +179,7 @@ const Byte* SqlDumpFormat::ScanSql(const Byte* p, const Byte* end, Marks& marks,
     }
   }
   const Byte* const newline = FindByte(p, end, '\n');
-  if (newline == end) return p;
+  if (newline == end) return nullptr;
   if (state.mode == kAfterInsert) ++state.count;
   state.mode = kSql;
   TakeLine(Text(p, newline + 1), marks.At(p), state, nullptr);
@@ -189,115 +187,132 @@ const Byte* SqlDumpFormat::ScanSql(const Byte* p, const Byte* end, Marks& marks,
   return newline + 1;
 }
 
+const Byte* SqlDumpFormat::ScanInsertRow(const Byte* p, const Byte* end, const Marks& marks, ScanState& state) const {
+  const DumpState& dump = StateOf(state);
+  const auto after = state.mode == kFirstRow ? kAfterFirstRow : kAfterLaterRow;
+  if (state.lexer == 0) {  // at the beginning of a row
+    std::uint64_t rows = 0;
+    const Byte* const stop = SkipRows(p, end, dump.dialect, dump.text.escapes, {}, 1, rows);
+    if (rows > 0) {
+      state.mode = after;
+      return stop;
+    }
+  }
+  RowLexer lexer = Unpack(state.lexer);
+  const Byte* bad = nullptr;
+  const Byte* const next = lexer.Take(p, end, dump.dialect, dump.text.escapes, bad);
+  if (bad != nullptr) throw BadRecord(marks.At(bad), kCommentInRow);
+  state.lexer = Pack(lexer);
+  if (lexer.depth > 0) return end;
+  state.mode = after;
+  return next;
+}
+
+const Byte* SqlDumpFormat::ScanAfterRow(const Byte* p, const Byte* end, Marks& marks, ScanState& state) const {
+  const DumpState& dump = StateOf(state);
+  const AfterRow after = ParseAfterRow(p, end, dump.dialect, dump.text.escapes);
+  if (after.is == AfterRow::kUnfinished || !after.sure) {
+    if (static_cast<std::size_t>(end - p) <= kMostTail) return nullptr;
+    throw BadRecord(marks.At(p), "no comma and no semicolon follows a row of an INSERT");
+  }
+  const bool multi_row = after.is == AfterRow::kComma;
+  if (state.mode == kAfterFirstRow) {
+    if (multi_row) SplitPart(state);
+    DecidePart(multi_row, Text(p, after.stop), state);
+  }
+  ++state.row;
+  if (multi_row) {
+    state.mode = kNextRow;
+  } else {
+    EndInsert(after, Text(p, after.stop), marks.At(p), state);
+  }
+  marks.Add(after.stop, state);
+  return after.stop;
+}
+
+const Byte* SqlDumpFormat::SkipWholeRows(const Byte* p, const Byte* end, Marks& marks, ScanState& state) const {
+  if (marks.ends.first == 0 || StateOf(state).part->separator.empty()) return p;
+  std::uint64_t rows = 0;
+  const Byte* const stop = marks.SkipRows(p, end, StateOf(state), rows);
+  if (rows > 0) {
+    state.row += rows;
+    marks.Add(stop, state);
+  }
+  return stop;
+}
+
+const Byte* SqlDumpFormat::ScanToRow(const Byte* p, const Byte* end, const Marks& marks, ScanState& state) const {
+  const Byte* const row = SkipSpace(p, end);
+  if (row == end) return nullptr;
+  bool unfinished = false;
+  if (!BeginsRow(Text(row, end), unfinished)) {
+    if (unfinished) return nullptr;
+    throw BadRecord(marks.At(row), "no row follows a comma in an INSERT");
+  }
+  state.mode = kLaterRow;
+  state.lexer = 0;
+  return row;
+}
+
+const Byte* SqlDumpFormat::ScanCopyRows(const Byte* p, const Byte* end, Marks& marks, ScanState& state) const {
+  Ends rows;
+  auto mode = static_cast<CopyFormat::Mode>(state.mode - kRows);
+  const KnownRows* const known = marks.KnownCopy(p);
+  const Byte* const begin = known == nullptr ? end : marks.origin + known->copy_begin;
+  const Byte* next = ScanRows(p, p, begin, mode, rows);
+  if (known != nullptr && next == begin) {
+    if (mode == kStart) {
+      mode = static_cast<CopyFormat::Mode>(known->copy_mode);
+      next = marks.origin + known->copy_end;
+      for (const std::uint64_t record : {known->copy_ends.first, known->copy_ends.last}) {
+        if (record > 0) rows.Add(marks.origin + record - p);
+      }
+    } else {
+      next = ScanRows(p, begin, end, mode, rows);
+    }
+  }
+  state.mode = kRows + unsigned{mode};
+  if (rows.last > 0) {
+    const unsigned now = std::exchange(state.mode, unsigned{kRows});
+    if (marks.ends.first == 0) marks.Add(p + rows.first, state);
+    marks.Add(p + rows.last, state);
+    state.mode = now;
+  }
+  if (mode == kEnded) {
+    EndRows(state);
+    marks.Add(next, state);
+  }
+  return next;
+}
+
 /// Scans up to `until` or farther. Returns the first byte that cannot be scanned before more bytes are known.
 const Byte* SqlDumpFormat::ScanText(const Byte* p, const Byte* end, const Byte* until, Marks& marks,
                                     ScanState& state) const {
   while (p < until) {
+    const Byte* next = nullptr;
     switch (state.mode) {
       case kSql:
-      case kAfterInsert: {
-        const Byte* const next = ScanSql(p, end, marks, state);
-        if (next == p) return p;
-        p = next;
+      case kAfterInsert:
+        next = ScanSql(p, end, marks, state);
         break;
-      }
       case kFirstRow:
-      case kLaterRow: {
-        const DumpState& dump = StateOf(state);
-        if (state.lexer == 0) {  // at the beginning of a row
-          std::uint64_t rows = 0;
-          const Byte* const stop = SkipRows(p, end, dump.dialect, dump.text.escapes, {}, 1, rows);
-          if (rows > 0) {
-            state.mode = state.mode == kFirstRow ? kAfterFirstRow : kAfterLaterRow;
-            p = stop;
-            break;
-          }
-        }
-        RowLexer lexer = Unpack(state.lexer);
-        const Byte* bad = nullptr;
-        const Byte* const next = lexer.Take(p, end, dump.dialect, dump.text.escapes, bad);
-        if (bad != nullptr) throw BadRecord(marks.At(bad), kCommentInRow);
-        state.lexer = Pack(lexer);
-        if (lexer.depth > 0) return end;
-        state.mode = state.mode == kFirstRow ? kAfterFirstRow : kAfterLaterRow;
-        p = next;
+      case kLaterRow:
+        next = ScanInsertRow(p, end, marks, state);
         break;
-      }
       case kAfterFirstRow:
-      case kAfterLaterRow: {
-        const DumpState& dump = StateOf(state);
-        const AfterRow after = ParseAfterRow(p, end, dump.dialect, dump.text.escapes);
-        if (after.is == AfterRow::kUnfinished || !after.sure) {
-          if (static_cast<std::size_t>(end - p) <= kMostTail) return p;
-          throw BadRecord(marks.At(p), "no comma and no semicolon follows a row of an INSERT");
-        }
-        const bool multi_row = after.is == AfterRow::kComma;
-        if (state.mode == kAfterFirstRow) {
-          if (multi_row) SplitPart(state);
-          DecidePart(multi_row, Text(p, after.stop), state);
-        }
-        ++state.row;
-        if (multi_row) {
-          state.mode = kNextRow;
-        } else {
-          EndInsert(after, Text(p, after.stop), marks.At(p), state);
-        }
-        p = after.stop;
-        marks.Add(p, state);
+      case kAfterLaterRow:
+        next = ScanAfterRow(p, end, marks, state);
         break;
-      }
-      case kNextRow: {
-        if (marks.ends.first > 0 && !StateOf(state).part->separator.empty()) {
-          std::uint64_t rows = 0;
-          p = marks.SkipRows(p, end, StateOf(state), rows);
-          if (rows > 0) {
-            state.row += rows;
-            marks.Add(p, state);
-            if (p >= until) return p;
-          }
-        }
-        const Byte* const row = SkipSpace(p, end);
-        if (row == end) return p;
-        bool unfinished = false;
-        if (!BeginsRow(Text(row, end), unfinished)) {
-          if (unfinished) return p;
-          throw BadRecord(marks.At(row), "no row follows a comma in an INSERT");
-        }
-        state.mode = kLaterRow;
-        state.lexer = 0;
-        p = row;
+      case kNextRow:
+        p = SkipWholeRows(p, end, marks, state);
+        if (p >= until) return p;
+        next = ScanToRow(p, end, marks, state);
         break;
-      }
-      default: {
-        Ends rows;
-        auto mode = static_cast<CopyFormat::Mode>(state.mode - kRows);
-        const KnownRows* const known = marks.KnownCopy(p);
-        const Byte* const begin = known == nullptr ? end : marks.origin + known->copy_begin;
-        const Byte* next = ScanRows(p, p, begin, mode, rows);
-        if (known != nullptr && next == begin) {
-          if (mode == kStart) {
-            mode = static_cast<CopyFormat::Mode>(known->copy_mode);
-            next = marks.origin + known->copy_end;
-            for (const std::uint64_t record : {known->copy_ends.first, known->copy_ends.last}) {
-              if (record > 0) rows.Add(marks.origin + record - p);
-            }
-          } else {
-            next = ScanRows(p, begin, end, mode, rows);
-          }
-        }
-        state.mode = kRows + unsigned{mode};
-        if (rows.last > 0) {
-          const unsigned now = std::exchange(state.mode, unsigned{kRows});
-          if (marks.ends.first == 0) marks.Add(p + rows.first, state);
-          marks.Add(p + rows.last, state);
-          state.mode = now;
-        }
-        p = next;
-        if (mode != kEnded) break;
-        EndRows(state);
-        marks.Add(p, state);
-      }
+      default:
+        next = ScanCopyRows(p, end, marks, state);
     }
+    if (next == nullptr) return p;
+    p = next;
   }
   return p;
 }

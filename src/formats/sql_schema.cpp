@@ -692,224 +692,324 @@ std::optional<SqlTableChange> ParseTableChange(std::string_view text, SqlDialect
   return matters ? std::optional(std::move(change)) : std::nullopt;
 }
 
-std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDialect dialect,
-                                                 const std::vector<SqlEnum>& enums) {
-  if (!BeginsCreateTable(text)) return nullptr;
-  auto table = std::make_shared<SqlTable>();
-  Tokens tokens(text, dialect);
-  while (!tokens.Take("table") && tokens.is() != Tokens::kEnd) tokens.Next();
-  for (const std::string_view word : {"if"sv, "not"sv, "exists"sv}) tokens.Take(word);
-  if (!TakeDottedName(tokens, table->schema, table->table)) return nullptr;
-  const bool mysql_like = dialect == SqlDialect::kMysql && (LikeInBrackets(tokens) || tokens.Is("like"));
-  const bool partition = dialect == SqlDialect::kPostgres && tokens.Is("partition");
-  if (mysql_like || partition) {  // LIKE t, (LIKE t), PARTITION OF t
-    tokens.Take("(");
-    tokens.Next();
-    if (partition && !tokens.Take("of")) return nullptr;
-    SqlTarget& parent = table->parents.emplace_back();
-    if (!TakeDottedName(tokens, parent.schema, parent.table)) return nullptr;
-    table->copies = true;
-    if (partition) table->partition_of = parent;
-    table->complete = !partition || !tokens.Is("(");  // a partition may change columns in brackets
-    return table;
+namespace {
+
+/// The type of a column and its collation, as CREATE TABLE writes them.
+struct TypeText {
+  std::string words;       ///< the words of the type, in lower case; "array" for an array
+  bool sized = false;      ///< true: the type has a size, as in numeric(9,2)
+  std::uint64_t size = 0;  ///< the number in brackets after the type, or 0
+  bool is_unsigned = false;
+  bool ascends = true;                   ///< false: PRIMARY KEY DESC follows the type
+  std::optional<std::string> collation;  ///< std::nullopt: that of the table
+};
+
+/// Parses a CREATE TABLE statement. Each function that parses a part takes the tokens of the part.
+class CreateTableParser {
+ public:
+  CreateTableParser(std::string_view text, SqlDialect dialect, const std::vector<SqlEnum>& enums)
+      : tokens_(text, dialect),
+        mysql_(dialect == SqlDialect::kMysql),
+        sqlite_(dialect == SqlDialect::kSqlite),
+        dialect_(dialect),
+        enums_(enums) {}
+
+  /// Returns null if the statement cannot be parsed.
+  std::shared_ptr<const SqlTable> Parse() {
+    while (!tokens_.Take("table") && tokens_.is() != Tokens::kEnd) tokens_.Next();
+    for (const std::string_view word : {"if"sv, "not"sv, "exists"sv}) tokens_.Take(word);
+    if (!TakeDottedName(tokens_, table_->schema, table_->table)) return nullptr;
+    const bool copy = mysql_ && (LikeInBrackets(tokens_) || tokens_.Is("like"));
+    const bool partition = dialect_ == SqlDialect::kPostgres && tokens_.Is("partition");
+    if (!(copy || partition ? ParseOnlyParent(partition) : ParseElements())) return nullptr;
+    return std::move(table_);
   }
-  if (!tokens.Take("(")) return nullptr;
-  std::vector<std::string> integers;  // the columns of the type INTEGER
-  /// The words of the type of each column, and its collation. Without a value: that of the table.
-  struct Text {
-    std::string type;
-    bool sized = false;
-    std::uint64_t size = 0;
-    bool is_unsigned = false;
-    std::optional<std::string> collation;
+
+ private:
+  /// A column while its definition is parsed.
+  struct ColumnDefinition {
+    SqlTable::Column column;
+    TypeText type;
+    std::vector<std::string> type_name;  ///< the parts of the name of the type, which can have dots
+    bool in_type = true;                 ///< true: the next token can belong to the type
+    bool in_name = true;                 ///< true: the next token can belong to `type_name`
+    bool array = false;
+    bool primary = false;
+    bool after_key = false;  ///< true: ON CONFLICT would belong to a key
+    CountsUp counts_up;
   };
-  std::vector<Text> texts;
-  while (tokens.is() != Tokens::kEnd && !tokens.Is(")")) {
+
+  /// Parses LIKE t, (LIKE t) or PARTITION OF t, which a table has instead of columns.
+  bool ParseOnlyParent(bool partition) {
+    tokens_.Take("(");
+    tokens_.Next();
+    if (partition && !tokens_.Take("of")) return false;
+    SqlTarget& parent = table_->parents.emplace_back();
+    if (!TakeDottedName(tokens_, parent.schema, parent.table)) return false;
+    table_->copies = true;
+    if (partition) table_->partition_of = parent;
+    table_->complete = !partition || !tokens_.Is("(");  // a partition may change columns in brackets
+    return true;
+  }
+
+  /// Parses the columns and the constraints in brackets, and the options after them.
+  bool ParseElements() {
+    if (!tokens_.Take("(")) return false;
+    while (tokens_.is() != Tokens::kEnd && !tokens_.Is(")")) {
+      if (BeginsConstraint(tokens_, dialect_)) {
+        ParseTableConstraint();
+      } else if (!ParseColumnDefinition()) {
+        return false;
+      }
+      tokens_.Take(",");
+    }
+    tokens_.Take(")");
+    ParseTableOptions();
+    return true;
+  }
+
+  /// Returns true unless the column or the constraint ends here.
+  bool InElement(unsigned depth) const {
+    return tokens_.is() != Tokens::kEnd && (depth > 0 || (!tokens_.Is(",") && !tokens_.Is(")")));
+  }
+  void NextInElement(unsigned& depth) {
+    depth += tokens_.Is("(") ? 1 : tokens_.Is(")") ? -1u : 0;
+    tokens_.Next();
+  }
+
+  void ParseTableConstraint() {
+    if (tokens_.Is("like")) ParseLikeClause(tokens_);
+    // Keys of an other table, and EXCLUDE, are like unique keys of columns that are not known.
+    if (tokens_.Is("like") || tokens_.Is("exclude")) table_->unique.emplace_back();
+    bool after_key = false;
+    for (unsigned depth = 0; InElement(depth);) {
+      if (depth > 0) {
+        NextInElement(depth);
+      } else if (tokens_.Take("primary")) {
+        if (!tokens_.Take("key")) continue;
+        after_key = true;
+        ParsePrimaryKey();
+      } else if (tokens_.Take("unique")) {
+        after_key = true;
+        table_->unique.push_back(TakeUnique(tokens_));
+      } else if (!ParseConflictClause(after_key) && !ParseReference()) {
+        if (tokens_.Is("null") || tokens_.Is("check")) after_key = false;
+        NextInElement(depth);
+      }
+    }
+  }
+
+  /// Parses LIKE t INCLUDING DEFAULTS of PostgreSQL.
+  void ParseLikeClause(Tokens tokens) {
+    tokens.Next();
+    SqlTarget parent;
+    const bool first =
+        table_->columns.empty() && table_->parents.empty() && TakeDottedName(tokens, parent.schema, parent.table);
+    table_->complete = first;
+    if (first) table_->parents.push_back(std::move(parent));
+    table_->copies = true;
+    table_->copies_defaults = false;
+    bool including = false;
+    for (; tokens.is() != Tokens::kEnd && !tokens.Is(",") && !tokens.Is(")"); tokens.Next()) {
+      const bool counts = tokens.Is("defaults") || tokens.Is("identity") || tokens.Is("all");
+      if (including && counts) table_->copies_defaults = true;
+      including = tokens.Is("including");
+    }
+  }
+
+  /// Parses the columns of PRIMARY KEY.
+  void ParsePrimaryKey() {
+    // MySQL allows the kind of index here.
+    while (tokens_.is() == Tokens::kWord) tokens_.Next();
+    bool whole = false;
+    table_->primary = TakeNames(tokens_, whole);
+    if (!whole) table_->unique.emplace_back();
+  }
+
+  /// Parses ON CONFLICT REPLACE of SQLite, and the word ON of other clauses. Returns false if no such word is here.
+  bool ParseConflictClause(bool after_key) {
+    if (!tokens_.Take("on")) return false;
+    if (tokens_.Take("conflict")) table_->replaces |= after_key && (tokens_.Is("replace") || tokens_.Is("ignore"));
+    return true;
+  }
+
+  bool ParseReference() {
+    if (!tokens_.Take("references")) return false;
+    table_->refers_to_itself |= TakeReference(tokens_, table_->table);
+    return true;
+  }
+
+  /// Returns false if no name of a column is here.
+  bool ParseColumnDefinition() {
+    if (!tokens_.is_name()) return false;
+    ColumnDefinition definition;
+    definition.column.name = tokens_.written();
+    tokens_.Next();
+    for (unsigned depth = 0; InElement(depth);) {
+      if (depth == 0 && ParseColumnConstraint(definition)) {
+        definition.in_type = false;
+      } else {
+        ParseTypeToken(depth, definition);
+      }
+    }
+    AddColumn(definition);
+    return true;
+  }
+
+  /// Parses the beginning of a constraint of a column, or its collation. Returns false if none begins here.
+  bool ParseColumnConstraint(ColumnDefinition& definition) {
+    if (tokens_.Take("primary")) {
+      if (!tokens_.Take("key")) return true;
+      definition.primary = definition.after_key = true;
+      definition.type.ascends = !tokens_.Is("desc");
+    } else if (tokens_.Take("unique")) {
+      definition.after_key = true;
+      tokens_.Take("key");
+      table_->unique.push_back({definition.column.name});
+    } else if (mysql_ && tokens_.Take("key")) {  // MySQL takes KEY for PRIMARY KEY
+      definition.primary = true;
+    } else if (tokens_.Take("not")) {
+      definition.column.not_null |= tokens_.Is("null");
+    } else if (tokens_.Take("collate")) {
+      definition.type.collation = tokens_.written();
+    } else if (mysql_ && !definition.type.words.empty() && (tokens_.Is("charset") || tokens_.Is("character"))) {
+      if (tokens_.Is("character")) tokens_.Next();
+      tokens_.Next();
+      if (!definition.type.collation) definition.type.collation = tokens_.Is("binary") ? "binary" : "";
+    } else if (!ParseConflictClause(definition.after_key) && !ParseReference()) {
+      if (tokens_.Is("null") || tokens_.Is("check")) definition.after_key = false;
+      return false;
+    }
+    return true;
+  }
+
+  /// Takes a token that belongs to the type of the column, or to a constraint that decides nothing here.
+  void ParseTypeToken(unsigned& depth, ColumnDefinition& definition) {
     static constexpr std::string_view kEndsType[] = {
         "not",   "null",       "default",   "primary", "unique",  "constraint",     "collate",       "character",
         "check", "references", "generated", "as",      "comment", "auto_increment", "autoincrement", "unsigned"};
-    const bool constraint = BeginsConstraint(tokens, dialect);
-    if (constraint && tokens.Is("like")) {
-      Tokens like = tokens;
-      like.Next();
-      SqlTarget parent;
-      const bool first =
-          table->columns.empty() && table->parents.empty() && TakeDottedName(like, parent.schema, parent.table);
-      table->complete = first;
-      if (first) table->parents.push_back(std::move(parent));
-      bool including = false;
-      table->copies = true;
-      table->copies_defaults = false;
-      for (; like.is() != Tokens::kEnd && !like.Is(",") && !like.Is(")"); like.Next()) {
-        const bool counts = like.Is("defaults") || like.Is("identity") || like.Is("all");
-        if (including && counts) table->copies_defaults = true;
-        including = like.Is("including");
-      }
+    SqlTable::Column& column = definition.column;
+    TypeText& type = definition.type;
+    if (definition.counts_up.Sees(tokens_)) {
+      column.counted = true;
+      column.only_default = mysql_ && !tokens_.Is("auto_increment") && !tokens_.Is("value");
     }
-    // Keys of an other table, and EXCLUDE, are like unique keys of columns that are not known.
-    if (constraint && (tokens.Is("like") || tokens.Is("exclude"))) table->unique.emplace_back();
-    SqlTable::Column column;
-    if (!constraint) {
-      if (!tokens.is_name()) return nullptr;
-      column.name = tokens.written();
-      tokens.Next();
+    bool& in_name = definition.in_name;
+    in_name = in_name && (definition.type_name.empty() ? tokens_.is_name() : tokens_.Take("."));
+    if (in_name && tokens_.is_name()) definition.type_name.push_back(tokens_.written());
+    const bool as = depth == 0 && tokens_.Is("as");
+    const bool lite_name = tokens_.is() == Tokens::kName && sqlite_;
+    const bool in_type = definition.in_type =
+        definition.in_type && (tokens_.is() != Tokens::kName || lite_name) &&
+        (std::ranges::count(kEndsType, tokens_.text()) == 0 || (type.words.empty() && tokens_.Is("character")));
+    const bool outside = in_type && depth == 0;  // of brackets
+    if (outside && (tokens_.is() == Tokens::kWord || lite_name)) {
+      type.words += (type.words.empty() ? "" : " ") + LowerText(tokens_.text());
     }
-    std::string type;
-    std::vector<std::string> type_name;  // the parts of a name with dots
-    bool in_type = !constraint, in_name = in_type, array = false;
-    unsigned depth = 0;
-    Text words;
-    bool primary = false, descends = false, after_key = false;
-    CountsUp counts_up;
-    while (tokens.is() != Tokens::kEnd && (depth > 0 || (!tokens.Is(",") && !tokens.Is(")")))) {
-      if (depth == 0 && tokens.Take("primary")) {
-        in_type = false;
-        if (!tokens.Take("key")) continue;
-        primary = after_key = true;
-        descends = tokens.Is("desc");
-        if (!constraint) continue;
-        // MySQL allows the kind of index here.
-        while (tokens.is() == Tokens::kWord) tokens.Next();
-        bool whole = false;
-        table->primary = TakeNames(tokens, whole);
-        if (!whole) table->unique.emplace_back();
-        continue;
-      }
-      if (depth == 0 && tokens.Take("unique")) {
-        in_type = false;
-        after_key = true;
-        if (!constraint) tokens.Take("key");
-        table->unique.push_back(constraint ? TakeUnique(tokens) : std::vector<std::string>{column.name});
-        continue;
-      }
-      // MySQL takes KEY for PRIMARY KEY.
-      if (depth == 0 && !constraint && dialect == SqlDialect::kMysql && tokens.Take("key")) {
-        in_type = false;
-        primary = true;
-        continue;
-      }
-      if (depth == 0 && tokens.Take("on")) {
-        in_type = false;
-        if (!tokens.Take("conflict")) continue;
-        table->replaces |= after_key && (tokens.Is("replace") || tokens.Is("ignore"));
-        continue;
-      }
-      if (depth == 0 && (tokens.Is("null") || tokens.Is("check"))) after_key = false;
-      if (depth == 0 && tokens.Take("not")) {
-        in_type = false;
-        column.not_null |= tokens.Is("null");
-        continue;
-      }
-      if (depth == 0 && tokens.Take("collate")) {
-        in_type = false;
-        words.collation = tokens.written();
-        continue;
-      }
-      if (depth == 0 && !type.empty() && dialect == SqlDialect::kMysql &&
-          (tokens.Is("charset") || tokens.Is("character"))) {
-        in_type = false;
-        if (tokens.Is("character")) tokens.Next();
-        tokens.Next();
-        if (!words.collation) words.collation = tokens.Is("binary") ? "binary" : "";
-        continue;
-      }
-      if (depth == 0 && tokens.Take("references")) {
-        in_type = false;
-        table->refers_to_itself |= TakeReference(tokens, table->table);
-        continue;
-      }
-      if (counts_up.Sees(tokens)) {
-        column.counted = true;
-        column.only_default = dialect == SqlDialect::kMysql && !tokens.Is("auto_increment") && !tokens.Is("value");
-      }
-      in_name = in_name && (type_name.empty() ? tokens.is_name() : tokens.Take("."));
-      if (in_name && tokens.is_name()) type_name.push_back(tokens.written());
-      const bool as = depth == 0 && tokens.Is("as");
-      const bool lite_name = tokens.is() == Tokens::kName && dialect == SqlDialect::kSqlite;
-      in_type = in_type && (tokens.is() != Tokens::kName || lite_name) &&
-                (std::ranges::count(kEndsType, tokens.text()) == 0 || (type.empty() && tokens.Is("character")));
-      if (in_type && (tokens.is() == Tokens::kWord || lite_name) && depth == 0) {
-        type += (type.empty() ? "" : " ") + LowerText(tokens.text());
-      }
-      if (in_type && tokens.is() == Tokens::kString && (type == "enum" || type == "set"))
-        column.labels.push_back(tokens.text());
-      array |= in_type && depth == 0 && (tokens.Is("[") || tokens.Is("array"));
-      words.sized |= in_type && depth == 0 && tokens.Is("(");
-      words.is_unsigned |= depth == 0 && (tokens.Is("unsigned") || tokens.Is("zerofill"));
-      if (in_type && depth == 1 && words.size == 0 && tokens.is() == Tokens::kWord) {
-        words.size = ParseDigits(tokens.text()).value_or(0);
-      }
-      depth += tokens.Is("(") ? 1 : tokens.Is(")") ? -1u : 0;
-      tokens.Next();
-      column.generated |= as && tokens.Is("(");
+    if (in_type && tokens_.is() == Tokens::kString && (type.words == "enum" || type.words == "set")) {
+      column.labels.push_back(tokens_.text());
     }
-    if (!constraint) {
-      if (!array) column.type = TypeOfWords(type, dialect);
-      for (const SqlEnum& known : enums) {
-        if (array || type_name.empty() || known.name != type_name.back()) continue;
-        if (type_name.size() > 1 && !known.schema.empty() && known.schema != type_name[type_name.size() - 2]) continue;
-        column.counted |= known.counted;
-        if (known.labels.empty()) continue;
-        column.type = ValueType::kEnum;
-        column.labels = known.labels;
-      }
-      RequireLabels(column);
-      // MySQL stores '' for words that are not in the list of an enum, and orders it first.
-      if (dialect == SqlDialect::kMysql && column.type == ValueType::kEnum &&
-          std::ranges::count(column.labels, "") == 0) {
-        column.labels.insert(column.labels.begin(), "");
-      }
-      if (primary) table->primary = {column.name};
-      column.not_null |= primary;
-      words.type = array ? "array" : type;
-      if (dialect == SqlDialect::kMysql && type.find(" binary") != type.npos) words.collation = "_bin";
-      if (dialect == SqlDialect::kMysql && type == "serial") table->unique.push_back({column.name});
-      column.counted |=
-          dialect != SqlDialect::kSqlite &&
-          (type.starts_with("serial") || type.starts_with("bigserial") || type.starts_with("smallserial"));
-      if (type == "integer" && !descends) integers.push_back(column.name);
-      table->columns.push_back(std::move(column));
-      texts.push_back(std::move(words));
+    definition.array |= outside && (tokens_.Is("[") || tokens_.Is("array"));
+    type.sized |= outside && tokens_.Is("(");
+    type.is_unsigned |= depth == 0 && (tokens_.Is("unsigned") || tokens_.Is("zerofill"));
+    if (in_type && depth == 1 && type.size == 0 && tokens_.is() == Tokens::kWord) {
+      type.size = ParseDigits(tokens_.text()).value_or(0);
     }
-    tokens.Take(",");
+    NextInElement(depth);
+    column.generated |= as && tokens_.Is("(");
   }
-  // SQLite counts up a primary key that is one column of the type INTEGER.
-  for (SqlTable::Column& column : table->columns) {
-    const auto is_column = [&](const std::string& name) { return IsSameSqlName(name, column.name); };
-    column.counted |= dialect == SqlDialect::kSqlite && table->primary.size() == 1 && is_column(table->primary[0]) &&
-                      std::ranges::any_of(integers, is_column);
-  }
-  std::string collation;  // of the table
-  bool strict = false;
-  for (tokens.Take(")"); tokens.is() != Tokens::kEnd && !tokens.Is(";");) {
-    strict |= tokens.Is("strict");
-    const bool charset = tokens.Is("charset") || tokens.Is("character");
-    if (dialect == SqlDialect::kPostgres && tokens.Is("inherits")) {
-      TakeParents(tokens, table->parents);
-    } else if (dialect == SqlDialect::kMysql && (charset || tokens.Is("collate"))) {
-      if (tokens.Take("character"))
-        tokens.Take("set");
-      else
-        tokens.Next();
-      tokens.Take("=");
-      if (!charset || tokens.Is("binary")) collation = tokens.text();
+
+  /// Adds a column to the table when all its tokens are known.
+  void AddColumn(ColumnDefinition& definition) {
+    SqlTable::Column& column = definition.column;
+    TypeText& type = definition.type;
+    if (!definition.array) {
+      column.type = TypeOfWords(type.words, dialect_);
+      ApplyKnownType(definition.type_name, column);
     }
-    tokens.Next();
+    RequireLabels(column);
+    // MySQL stores '' for words that are not in the list of an enum, and orders it first.
+    if (mysql_ && column.type == ValueType::kEnum && std::ranges::count(column.labels, "") == 0) {
+      column.labels.insert(column.labels.begin(), "");
+    }
+    if (definition.primary) table_->primary = {column.name};
+    column.not_null |= definition.primary;
+    if (mysql_ && type.words.find(" binary") != std::string::npos) type.collation = "_bin";
+    if (mysql_ && type.words == "serial") table_->unique.push_back({column.name});
+    column.counted |= !sqlite_ && (type.words.starts_with("serial") || type.words.starts_with("bigserial") ||
+                                   type.words.starts_with("smallserial"));
+    if (definition.array) type.words = "array";
+    table_->columns.push_back(std::move(column));
+    types_.push_back(std::move(type));
   }
-  for (std::size_t i = 0; i < table->columns.size(); ++i) {
-    SqlTable::Column& column = table->columns[i];
-    const Text& words = texts[i];
-    if (dialect == SqlDialect::kSqlite) {
-      column.affinity = strict && words.type == "any" ? SqlTable::Column::kNone : AffinityOf(words.type);
-      column.loose = words.collation && !IsSameSqlName(*words.collation, "binary");
-    } else {
-      const bool mysql = dialect == SqlDialect::kMysql;
-      const std::string& own = words.collation ? *words.collation : mysql ? collation : "";
-      SetEquality(words.type, words.sized, mysql ? LowerText(own) : own, dialect, column);
-      SetLimits(words.type, words.size, words.is_unsigned || (mysql && words.type == "serial"), column);
+
+  /// Gives a column the labels and the numbering of its type, if CREATE TYPE or CREATE DOMAIN has made the type.
+  void ApplyKnownType(const std::vector<std::string>& type_name, SqlTable::Column& column) const {
+    for (const SqlEnum& known : enums_) {
+      if (type_name.empty() || known.name != type_name.back()) continue;
+      if (type_name.size() > 1 && !known.schema.empty() && known.schema != type_name[type_name.size() - 2]) continue;
+      column.counted |= known.counted;
+      if (known.labels.empty()) continue;
+      column.type = ValueType::kEnum;
+      column.labels = known.labels;
     }
   }
-  return table;
+
+  /// Parses the options after the brackets. Then sets the members of all columns that depend on the options.
+  void ParseTableOptions() {
+    std::string collation;
+    bool strict = false;
+    while (tokens_.is() != Tokens::kEnd && !tokens_.Is(";")) {
+      strict |= tokens_.Is("strict");
+      const bool charset = tokens_.Is("charset") || tokens_.Is("character");
+      if (dialect_ == SqlDialect::kPostgres && tokens_.Is("inherits")) {
+        TakeParents(tokens_, table_->parents);
+      } else if (mysql_ && (charset || tokens_.Is("collate"))) {
+        if (tokens_.Take("character"))
+          tokens_.Take("set");
+        else
+          tokens_.Next();
+        tokens_.Take("=");
+        if (!charset || tokens_.Is("binary")) collation = tokens_.text();
+      }
+      tokens_.Next();
+    }
+    for (std::size_t i = 0; i < table_->columns.size(); ++i) {
+      if (sqlite_) {
+        SetLiteRules(types_[i], strict, table_->columns[i]);
+      } else {
+        SetServerRules(types_[i], mysql_ ? collation : "", table_->columns[i]);
+      }
+    }
+  }
+
+  void SetLiteRules(const TypeText& type, bool strict, SqlTable::Column& column) const {
+    // SQLite counts up a primary key that is one column of the type INTEGER.
+    column.counted |= type.words == "integer" && type.ascends && table_->primary.size() == 1 &&
+                      IsSameSqlName(table_->primary[0], column.name);
+    column.affinity = strict && type.words == "any" ? SqlTable::Column::kNone : AffinityOf(type.words);
+    column.loose = type.collation && !IsSameSqlName(*type.collation, "binary");
+  }
+
+  void SetServerRules(const TypeText& type, const std::string& collation_of_table, SqlTable::Column& column) const {
+    const std::string own = type.collation.value_or(collation_of_table);
+    SetEquality(type.words, type.sized, mysql_ ? LowerText(own) : own, dialect_, column);
+    SetLimits(type.words, type.size, type.is_unsigned || (mysql_ && type.words == "serial"), column);
+  }
+
+  Tokens tokens_;
+  const bool mysql_, sqlite_;
+  const SqlDialect dialect_;
+  const std::vector<SqlEnum>& enums_;
+  std::shared_ptr<SqlTable> table_ = std::make_shared<SqlTable>();
+  std::vector<TypeText> types_;  ///< one for each column of the table
+};
+
+}  // namespace
+
+std::shared_ptr<const SqlTable> ParseCreateTable(std::string_view text, SqlDialect dialect,
+                                                 const std::vector<SqlEnum>& enums) {
+  return BeginsCreateTable(text) ? CreateTableParser(text, dialect, enums).Parse() : nullptr;
 }
 
 }  // namespace gpusort

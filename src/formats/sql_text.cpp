@@ -72,122 +72,185 @@ bool TakeDelimiter(std::string_view line, SqlText& text) {
 
 bool IsSqlWordByte(char c) { return static_cast<unsigned char>(c) >= 0x80 || c == '_' || IsLetterOrDigit(c); }
 
-bool TakeSql(std::string_view& rest_of_line, SqlDialect dialect, SqlText& text) {
-  const bool mysql = dialect == SqlDialect::kMysql, postgres = dialect == SqlDialect::kPostgres;
-  const std::string_view line = std::exchange(rest_of_line, {});
-  if (mysql && (text.in == SqlText::kNothing || text.in == SqlText::kComment) && TakeDelimiter(line, text))
-    return false;
-  const bool delimits = !text.delimiter.empty();  // a semicolon ends no statement
-  std::size_t at = 0;
-  bool inserts = false;
-  const auto is = [&](std::string_view what) { return line.compare(at, what.size(), what) == 0; };
-  const auto token = [&](unsigned end) {
-    if (!text.open) {
-      text.trigger = dialect == SqlDialect::kSqlite && BeginsTrigger(line.substr(at));
-      text.brackets = 0;
-      inserts |= !delimits && BeginsInsert(line.substr(at)) && line.find_first_not_of(kSqlBlanks) < at;
-    }
-    text.open = true;
-    text.end = end;
-  };
-  while (at < line.size()) {
-    bool closed = false;
-    switch (text.in) {
-      case SqlText::kString:
-      case SqlText::kEscapeString:
-      case SqlText::kName:
-      case SqlText::kBacktick:
-      case SqlText::kBracket: {
-        const char quote = text.in == SqlText::kName       ? '"'
-                           : text.in == SqlText::kBacktick ? '`'
-                           : text.in == SqlText::kBracket  ? ']'
-                                                           : '\'';
-        const bool escapes = text.in == SqlText::kEscapeString || (text.in == SqlText::kName && mysql && text.escapes);
-        at = CloseQuote(line, at, quote, escapes, closed);
-        if (closed) text.in = SqlText::kNothing;
-        break;
-      }
-      case SqlText::kDollar: {
-        const std::size_t found = line.find(text.tag, at);
-        if (found == std::string_view::npos) return inserts;
-        at = found + text.tag.size();
-        text.in = SqlText::kNothing;
-        text.tag.clear();
-        break;
-      }
-      case SqlText::kComment:
-        at = line.find_first_of("*/", at);
-        if (at == std::string_view::npos) return inserts;
-        if (is("*/") || (is("/*") && postgres)) {
-          text.depth += is("/*") ? 1 : -1u;
-          if (text.depth == 0) text.in = SqlText::kNothing;
-          ++at;
-        }
-        ++at;
-        break;
-      case SqlText::kNothing: {
-        const char c = line[at];
-        std::string_view rest = line.substr(at);
-        if (IsSpace(c)) {
-          ++at;
-        } else if (delimits && is(text.delimiter)) {
-          text.open = false;
-          rest_of_line = line.substr(at + text.delimiter.size());
-          return false;
-        } else if (is("--") && (!mysql || rest.size() == 2 || IsSpace(rest[2]))) {
-          return inserts;
-        } else if (c == '#' && mysql) {
-          return inserts;
-        } else if (mysql && TakeConditionalSql(rest)) {
-          at = line.size() - rest.size();
-        } else if (mysql && is("*/")) {
-          at += 2;
-        } else if (is("/*")) {
-          text.in = SqlText::kComment;
-          text.depth = 1;
-          at += 2;
-        } else if (c == ';' && !delimits) {
-          text.open = text.open && ((text.trigger && text.end != 2) || text.brackets > 0);
-          text.end = 1;
-          ++at;
-          if (!text.open) {
-            rest_of_line = line.substr(at);
-            return inserts;
-          }
-        } else if (IsSqlWordByte(c)) {
-          const std::size_t from = at;
-          const bool ends = text.end == 1 && text.open && TakeSqlWord(rest, "end");
-          token(ends ? 2 : 0);
-          if (postgres && TakeSqlWord(rest, "begin")) {  // BEGIN ATOMIC of a function ends with END
-            SkipSqlSpaces(rest);
-            text.trigger |= TakeSqlWord(rest, "atomic");
-          }
-          while (at < line.size() && (IsSqlWordByte(line[at]) || (line[at] == '$' && postgres))) ++at;
-          if (postgres && at - from == 1 && Lower(c) == 'e' && at < line.size() && line[at] == '\'') {
-            text.in = SqlText::kEscapeString;
-            ++at;
-          }
-        } else {
-          token(0);
-          ++at;
-          const std::string_view tag = c == '$' && postgres ? DollarTag(line, at - 1) : std::string_view{};
-          // As in psql, a semicolon in brackets ends no statement.
-          if (c == '(' && postgres) ++text.brackets;
-          if (c == ')' && text.brackets > 0) --text.brackets;
-          if (c == '\'') text.in = text.escapes ? SqlText::kEscapeString : SqlText::kString;
-          if (c == '"') text.in = SqlText::kName;
-          if (c == '`' && !postgres) text.in = SqlText::kBacktick;
-          if (c == '[' && dialect == SqlDialect::kSqlite) text.in = SqlText::kBracket;
-          if (!tag.empty()) {
-            text.in = SqlText::kDollar;
-            text.tag = tag;
-            at += tag.size() - 1;
-          }
-        }
+namespace {
+
+/// Reads the rest of a line of SQL, up to the end of the statement. Each Take function reads one token or a part of it.
+class SqlLine {
+ public:
+  SqlLine(std::string_view line, SqlDialect dialect, SqlText& text)
+      : line_(line),
+        mysql_(dialect == SqlDialect::kMysql),
+        postgres_(dialect == SqlDialect::kPostgres),
+        sqlite_(dialect == SqlDialect::kSqlite),
+        delimits_(!text.delimiter.empty()),
+        text_(text) {}
+
+  void Read() {
+    while (at_ < line_.size() && !ended_) {
+      switch (text_.in) {
+        case SqlText::kString:
+        case SqlText::kEscapeString:
+        case SqlText::kName:
+        case SqlText::kBacktick:
+        case SqlText::kBracket:
+          TakeQuoted();
+          break;
+        case SqlText::kDollar:
+          TakeDollarString();
+          break;
+        case SqlText::kComment:
+          TakeComment();
+          break;
+        case SqlText::kNothing:
+          TakeCode();
       }
     }
   }
-  return inserts;
+  /// The bytes after the statement. Empty if the statement goes on in the next line.
+  std::string_view rest() const { return ended_ ? line_.substr(at_) : std::string_view{}; }
+  /// See the result of TakeSql().
+  bool inserts() const { return inserts_; }
+
+ private:
+  bool Is(std::string_view what) const { return line_.compare(at_, what.size(), what) == 0; }
+  void SkipLine() { at_ = line_.size(); }
+
+  void TakeQuoted() {
+    const char quote = text_.in == SqlText::kName       ? '"'
+                       : text_.in == SqlText::kBacktick ? '`'
+                       : text_.in == SqlText::kBracket  ? ']'
+                                                        : '\'';
+    const bool escapes = text_.in == SqlText::kEscapeString || (text_.in == SqlText::kName && mysql_ && text_.escapes);
+    bool closed = false;
+    at_ = CloseQuote(line_, at_, quote, escapes, closed);
+    if (closed) text_.in = SqlText::kNothing;
+  }
+
+  void TakeDollarString() {
+    const std::size_t found = line_.find(text_.tag, at_);
+    if (found == std::string_view::npos) return SkipLine();
+    at_ = found + text_.tag.size();
+    text_.in = SqlText::kNothing;
+    text_.tag.clear();
+  }
+
+  void TakeComment() {
+    at_ = line_.find_first_of("*/", at_);
+    if (at_ == std::string_view::npos) return SkipLine();
+    if (Is("*/") || (Is("/*") && postgres_)) {
+      text_.depth += Is("/*") ? 1 : -1u;
+      if (text_.depth == 0) text_.in = SqlText::kNothing;
+      ++at_;
+    }
+    ++at_;
+  }
+
+  void TakeCode() {
+    const char c = line_[at_];
+    std::string_view rest = line_.substr(at_);
+    if (IsSpace(c)) {
+      ++at_;
+    } else if (delimits_ && Is(text_.delimiter)) {
+      at_ += text_.delimiter.size();
+      text_.open = false;
+      ended_ = true;
+    } else if (Is("--") && (!mysql_ || rest.size() == 2 || IsSpace(rest[2]))) {
+      SkipLine();
+    } else if (c == '#' && mysql_) {
+      SkipLine();
+    } else if (mysql_ && TakeConditionalSql(rest)) {
+      at_ = line_.size() - rest.size();
+    } else if (mysql_ && Is("*/")) {
+      at_ += 2;
+    } else if (Is("/*")) {
+      text_.in = SqlText::kComment;
+      text_.depth = 1;
+      at_ += 2;
+    } else if (c == ';' && !delimits_) {
+      TakeSemicolon();
+    } else if (IsSqlWordByte(c)) {
+      TakeWord();
+    } else {
+      TakeSign();
+    }
+  }
+
+  void TakeSemicolon() {
+    text_.open = text_.open && ((text_.trigger && text_.end != 2) || text_.brackets > 0);
+    text_.end = 1;
+    ++at_;
+    ended_ = !text_.open;
+  }
+
+  /// Call this before a token of a statement. `end`: see SqlText::end.
+  void NoteToken(unsigned end) {
+    if (!text_.open) {
+      text_.trigger = sqlite_ && BeginsTrigger(line_.substr(at_));
+      text_.brackets = 0;
+      inserts_ |= !delimits_ && BeginsInsert(line_.substr(at_)) && line_.find_first_not_of(kSqlBlanks) < at_;
+    }
+    text_.open = true;
+    text_.end = end;
+  }
+
+  /// Takes a word, and the quote after the word E of PostgreSQL.
+  void TakeWord() {
+    const std::size_t from = at_;
+    std::string_view rest = line_.substr(at_);
+    const bool ends = text_.end == 1 && text_.open && TakeSqlWord(rest, "end");
+    NoteToken(ends ? 2 : 0);
+    if (postgres_ && TakeSqlWord(rest, "begin")) {  // BEGIN ATOMIC of a function ends with END
+      SkipSqlSpaces(rest);
+      text_.trigger |= TakeSqlWord(rest, "atomic");
+    }
+    while (at_ < line_.size() && (IsSqlWordByte(line_[at_]) || (line_[at_] == '$' && postgres_))) ++at_;
+    if (postgres_ && at_ - from == 1 && Lower(line_[from]) == 'e' && Is("'")) {
+      text_.in = SqlText::kEscapeString;
+      ++at_;
+    }
+  }
+
+  /// Takes the beginning of a string or of a quoted name, a bracket, or another byte that is not part of a word.
+  void TakeSign() {
+    NoteToken(0);
+    const char c = line_[at_];
+    const std::string_view tag = c == '$' && postgres_ ? DollarTag(line_, at_) : std::string_view{};
+    ++at_;
+    // As in psql, a semicolon in brackets ends no statement.
+    if (c == '(' && postgres_) ++text_.brackets;
+    if (c == ')' && text_.brackets > 0) --text_.brackets;
+    if (c == '\'') text_.in = text_.escapes ? SqlText::kEscapeString : SqlText::kString;
+    if (c == '"') text_.in = SqlText::kName;
+    if (c == '`' && !postgres_) text_.in = SqlText::kBacktick;
+    if (c == '[' && sqlite_) text_.in = SqlText::kBracket;
+    if (!tag.empty()) {
+      text_.in = SqlText::kDollar;
+      text_.tag = tag;
+      at_ += tag.size() - 1;
+    }
+  }
+
+  const std::string_view line_;
+  const bool mysql_, postgres_, sqlite_;
+  const bool delimits_;  ///< true: a semicolon ends no statement
+  SqlText& text_;
+  std::size_t at_ = 0;
+  bool ended_ = false;  ///< true: the statement ends before `at_`
+  bool inserts_ = false;
+};
+
+}  // namespace
+
+bool TakeSql(std::string_view& rest_of_line, SqlDialect dialect, SqlText& text) {
+  const std::string_view line = std::exchange(rest_of_line, {});
+  const bool mysql = dialect == SqlDialect::kMysql;
+  if (mysql && (text.in == SqlText::kNothing || text.in == SqlText::kComment) && TakeDelimiter(line, text)) {
+    return false;
+  }
+  SqlLine reader(line, dialect, text);
+  reader.Read();
+  rest_of_line = reader.rest();
+  return reader.inserts();
 }
 
 SqlDialect DialectOfLine(std::string_view line) {

@@ -247,7 +247,6 @@ class TableFormat::Encoder : public KeyEncoder {
   std::uint64_t Append(RecordSpan records, ScanState& state, std::vector<std::byte>& out, KeyTally& tally) override {
     const std::size_t begin = out.size();
     // This bit makes the byte different from a newline, a NUL and kKeyEnd.
-    // This bit makes the byte different from a newline, a NUL and kKeyEnd.
     out.push_back(std::byte{kKeyedHead});
     out.push_back(static_cast<std::byte>(kKeyEnd));
     tally.columns.resize(format_.keys_.size());
@@ -417,6 +416,8 @@ void TableFormat::Resolve(const std::vector<std::string>& names) {
   }
 }
 
+namespace {
+
 /// Returns the warnings about what was assumed about the times of logs. Each text is given once, for the first input
 /// that has it.
 std::vector<std::string> DescribeNotes(const JobSpec& spec, const KeyTally& tally) {
@@ -449,46 +450,56 @@ std::vector<std::string> DescribeNotes(const JobSpec& spec, const KeyTally& tall
   return lines;
 }
 
-std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tally) {
-  std::vector<std::string> lines;
+constexpr const char* kStrict = "; --strict makes this an error";
+
+/// Adds a warning about lines of the input, if there are any. `text` has a place for the number of lines, and a place
+/// for the first line.
+void Tell(std::vector<std::string>& lines, const KeyTally::Lines& seen, std::string_view what,
+          fmt::format_string<std::string, std::string> text) {
+  if (seen.count > 0) lines.push_back(fmt::format(text, Counted(seen.count, what), QuoteWord(seen.first)));
+}
+
+/// Adds the warnings about the values of key `k`.
+void DescribeKey(const JobSpec& spec, const KeyTally& tally, std::size_t k, std::vector<std::string>& lines) {
   const TableOptions& table = *spec.source.table;
-  constexpr const char* kStrict = "; --strict makes this an error";
-  for (std::size_t k = 0; k < tally.columns.size(); ++k) {
-    const KeyTally::Column& column = tally.columns[k];
-    const ColumnKey& key = table.keys[k];
-    const std::string name = NameOf(table, key);
-    if (column.bad.count > 0) {
-      lines.push_back(
-          fmt::format("{}: {} {} no {} and ordered as null, the first in {}: {}{}", name,
-                      Counted(column.bad.count, "value"), column.bad.count == 1 ? "is" : "are",
-                      // A dump can give the type of a key.
-                      key.rule.type == ValueType::kText ? "value of the column's type" : ValueTypeName(key.rule.type),
-                      RecordName(spec, column.bad), InQuotes(column.samples.at(0), kMostQuoted), kStrict));
-    }
-    if (!column.any && column.bad.count == 0 && column.nulls > 0) lines.push_back(NoValues(spec, key, column, tally));
-    if (column.any && column.missing > 0 && RowOf(table).warns_missing) {
-      const bool several = column.missing > 1;
-      lines.push_back(fmt::format("{} {} and {} ordered as null{}", Counted(column.missing, "record"),
-                                  Lacks(table, key, several), several ? "are" : "is", kStrict));
-    }
-    if (column.unlisted.count > 0) {
-      const bool one = column.unlisted.count == 1;
-      lines.push_back(fmt::format("{}: {} {} not in {} and {} after those that are, the first in {}: {}{}", name,
-                                  Counted(column.unlisted.count, "value"), one ? "is" : "are",
-                                  InQuotes(key.rule.order_file), one ? "comes" : "come",
-                                  RecordName(spec, column.unlisted), InQuotes(column.unlisted_value, kMostQuoted),
-                                  kStrict));
-    }
-    if (column.days.count > 0) {
-      const std::size_t size = column.day.size();
-      const char* const type = size == 8 ? "date" : size == 12 ? "timestamp(%Y%m%d%H%M)" : "timestamp(%Y%m%d%H%M%S)";
-      lines.push_back(
-          fmt::format("{}: {} without separators, such as '{}', look like days but were taken as counts "
-                      "since 1970: {} reads them",
-                      name, Counted(column.days.count, "value"), column.day, type));
-    }
-    if (const std::string say = key.rule.typed ? "" : TypeToSay(key, column); !say.empty()) lines.push_back(name + say);
+  const KeyTally::Column& column = tally.columns[k];
+  const ColumnKey& key = table.keys[k];
+  const std::string name = NameOf(table, key);
+  if (column.bad.count > 0) {
+    lines.push_back(
+        fmt::format("{}: {} {} no {} and ordered as null, the first in {}: {}{}", name,
+                    Counted(column.bad.count, "value"), column.bad.count == 1 ? "is" : "are",
+                    // A dump can give the type of a key.
+                    key.rule.type == ValueType::kText ? "value of the column's type" : ValueTypeName(key.rule.type),
+                    RecordName(spec, column.bad), InQuotes(column.samples.at(0), kMostQuoted), kStrict));
   }
+  if (!column.any && column.bad.count == 0 && column.nulls > 0) lines.push_back(NoValues(spec, key, column, tally));
+  if (column.any && column.missing > 0 && RowOf(table).warns_missing) {
+    const bool several = column.missing > 1;
+    lines.push_back(fmt::format("{} {} and {} ordered as null{}", Counted(column.missing, "record"),
+                                Lacks(table, key, several), several ? "are" : "is", kStrict));
+  }
+  if (column.unlisted.count > 0) {
+    const bool one = column.unlisted.count == 1;
+    lines.push_back(fmt::format("{}: {} {} not in {} and {} after those that are, the first in {}: {}{}", name,
+                                Counted(column.unlisted.count, "value"), one ? "is" : "are",
+                                InQuotes(key.rule.order_file), one ? "comes" : "come",
+                                RecordName(spec, column.unlisted), InQuotes(column.unlisted_value, kMostQuoted),
+                                kStrict));
+  }
+  if (column.days.count > 0) {
+    const std::size_t size = column.day.size();
+    const char* const type = size == 8 ? "date" : size == 12 ? "timestamp(%Y%m%d%H%M)" : "timestamp(%Y%m%d%H%M%S)";
+    lines.push_back(
+        fmt::format("{}: {} without separators, such as '{}', look like days but were taken as counts "
+                    "since 1970: {} reads them",
+                    name, Counted(column.days.count, "value"), column.day, type));
+  }
+  if (const std::string say = key.rule.typed ? "" : TypeToSay(key, column); !say.empty()) lines.push_back(name + say);
+}
+
+/// Adds the warnings about the columns that the records of a table have.
+void DescribeWidths(const JobSpec& spec, const KeyTally& tally, std::vector<std::string>& lines) {
   if (tally.short_records > 0) {
     lines.push_back(std::to_string(tally.short_records) +
                     " keys are of columns that their records do not have; ordered as null");
@@ -499,11 +510,16 @@ std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tall
                                 Counted(tally.first_width, "column"), kStrict));
   }
   if (tally.glued.count > 0) {
-    const FormatRow& row = RowOf(table);
+    const FormatRow& row = RowOf(*spec.source.table);
     lines.push_back(fmt::format("{} {}, the first is {}: {}{}", RecordsHave(tally.glued), row.glued,
                                 RecordName(spec, tally.glued), row.glued_advice, kStrict));
   }
   if (tally.delimiter != 0) lines.push_back("the header is a single column: " + IsItDelimiter(tally.delimiter));
+}
+
+/// Adds the warnings about times: their zone, and the lines of a log without them.
+void DescribeTimes(const JobSpec& spec, const KeyTally& tally, std::vector<std::string>& lines) {
+  const TableOptions& table = *spec.source.table;
   const bool log = (RowOf(table).takes & kTakesTime) != 0;
   if (tally.lacks_zone && (!log || table.zone.empty())) {
     lines.push_back("timestamps without a zone were taken as " +
@@ -516,50 +532,59 @@ std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tall
                     "--explain shows the times that were found, and --time gives others",
                     Counted(tally.untimed_lines, "line"), QuoteWord(tally.untimed_line)));
   }
-  // `text` has a place for the number of lines, and a place for the first line.
-  const auto tell = [&lines](const KeyTally::Lines& seen, std::string_view what,
-                             fmt::format_string<std::string, std::string> text) {
-    if (seen.count > 0) lines.push_back(fmt::format(text, Counted(seen.count, what), QuoteWord(seen.first)));
-  };
-  tell(tally.impossible_lines, "line",
+  Tell(lines, tally.impossible_lines, "line",
        "a time that does not exist stands in {}, the first is {}; such lines were taken for parts of the records "
        "before them");
-  tell(tally.other_form_lines, "line",
+  Tell(lines, tally.other_form_lines, "line",
        "a time of another form than those learnt from the first 64 KiB of the input stands at the front of {}, the "
        "first is {}; such lines were taken for parts of the records before them: split the log there, or give all "
        "forms with --time");
-  tell(tally.inner_times, "line",
+  Tell(lines, tally.inner_times, "line",
        "a time stands in {} that did not begin a record, the first is {}; such lines were taken for parts of the "
        "records before them: --explain shows the times that were found, and --time gives others");
   const std::vector<std::string> notes = DescribeNotes(spec, tally);
   lines.insert(lines.end(), notes.begin(), notes.end());
-  tell(tally.parted_rows, "statement",
+}
+
+/// Adds the warnings about an SQL dump: what its restore does with rows in another order.
+void DescribeDump(const KeyTally& tally, std::vector<std::string>& lines) {
+  Tell(lines, tally.parted_rows, "statement",
        "{} with rows of a table after other lines or with other columns, the first is {}: the rows of a table were "
        "sorted before and after that place, not across it");
-  tell(tally.renumbered_rows, "row",
+  Tell(lines, tally.renumbered_rows, "row",
        "{} with a value that the server counts up or takes from the rows before it, the first in table {}: sorting "
        "changes such values");
-  tell(tally.renumbered_tables, "table",
+  Tell(lines, tally.renumbered_tables, "table",
        "{} with a column that gets values after the rows, which the server counts up, the first is {}: sorting changes "
        "such values");
-  tell(tally.odd_keys(), "row",
+  Tell(lines, tally.odd_keys(), "row",
        "{} with a key that the server may change, as it cuts or converts values, the first in table {}, which REPLACE, "
        "INSERT IGNORE or ON CONFLICT fills: if such a key becomes equal to that of another row, the new order may keep "
        "another one of the rows");
-  tell(tally.self_references, "table",
+  Tell(lines, tally.self_references, "table",
        "the foreign key of {}, the first is {}, names the table itself, and the dump does not turn the checks of "
        "foreign keys off: the server may refuse a row that stands before the row that it names");
-  tell(tally.conflict_tables, "table",
+  Tell(lines, tally.conflict_tables, "table",
        "REPLACE, INSERT IGNORE, ON CONFLICT or ALTER IGNORE fills or changes {}, the first is {}: if two rows of it "
-       "have "
-       "equal primary or unique keys, the new order may keep another one of them");
-  tell(tally.triggered(), "table",
+       "have equal primary or unique keys, the new order may keep another one of them");
+  Tell(lines, tally.triggered(), "table",
        "a trigger or a rule comes before the rows of {}, the first is {}: what it does may depend on the order of the "
        "rows");
-  tell(tally.order_statements, "statement",
+  Tell(lines, tally.order_statements, "statement",
        "{} after rows whose result may depend on the order of the rows, the first is {}");
-  tell(tally.left_inserts, "INSERT statement",
+  Tell(lines, tally.left_inserts, "INSERT statement",
        "{} without rows that are known, or after other text on the line, the first is {}: left in place");
+}
+
+}  // namespace
+
+std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tally) {
+  std::vector<std::string> lines;
+  const TableOptions& table = *spec.source.table;
+  for (std::size_t k = 0; k < tally.columns.size(); ++k) DescribeKey(spec, tally, k, lines);
+  DescribeWidths(spec, tally, lines);
+  DescribeTimes(spec, tally, lines);
+  DescribeDump(tally, lines);
   if (tally.lacks_year) {
     lines.push_back(
         "times without a year were taken as of the last year in which they are at most a day later than the last "
