@@ -104,7 +104,7 @@ void Attempt::OpenBackend() {
       job_.spec.limits.gpu_memory ? job_.spec.limits.gpu_memory->Resolve(free_bytes) : free_bytes / 10 * 9;
   const std::uint64_t before = facts_.machine.device_memory != 0 ? facts_.machine.device_memory : kMaxSize;
   facts_.machine.device_memory = facts_.machine.gpu ? std::min({asked, free_bytes, before}) : 0;
-  LogInfo("backend: " + backend_->limits().full_name());
+  LogInfo("sorts on: " + backend_->limits().full_name());
   sorting_.stats.open_seconds += InSeconds(StageClock::SteadyNow() - begin);
 }
 

@@ -69,7 +69,7 @@ SortContext::~SortContext() {
   std::string plan;
   try {
     FillStats();
-    if (job.plan.memory > 0) plan = PlanText(true);
+    if (job.plan.memory > 0) plan = PlanText("");
   } catch (...) {
     // Out of memory: the record says less.
   }
@@ -137,7 +137,8 @@ std::string SortContext::FormatsText() const {
   return text;
 }
 
-std::string SortContext::PlanText(bool sizes) const {
+// The rows about the records and files come first, and after an empty line the rows about the machine.
+std::string SortContext::PlanText(const std::string& formats) const {
   const JobSpec& spec = open.spec;
   const Inputs& inputs = open.inputs;
   std::string text = TableRow("record", spec.source.type_note);
@@ -171,10 +172,14 @@ std::string SortContext::PlanText(bool sizes) const {
     text += TableRow("compression", fmt::format("{}, {}", CodecName(spec.target.codec),
                                                 Counted(sorting.shares.encoder_threads, "thread")));
   }
-  if (!open.memory_choice.bound.empty()) text += TableRow("memory bound", open.memory_choice.bound);
+  text += formats + "\n";
+  text += TableRow("sorts on", job.backend == nullptr ? "the GPU, which is lost"
+                               : job.plan.gpu         ? fmt::format("{}, with {}", job.backend->limits().name,
+                                                                    Counted(sorting.shares.threads, "thread"))
+                                                      : job.backend->limits().name);
   if (!cores.limited_by.empty()) text += TableRow("thread bound", ThreadBound());
-  text += TableRow("backend", job.backend != nullptr ? job.backend->limits().name : "lost");
-  return text + (sizes ? Describe(job.plan) : DescribeNeeds(job.plan));
+  if (!open.memory_choice.bound.empty()) text += TableRow("memory bound", open.memory_choice.bound);
+  return text + DescribeNeeds(job.plan);
 }
 
 void SortContext::SetFirst(FirstSort first) {
@@ -192,6 +197,9 @@ void SortContext::FillStats() {
   stats.gpu = facts.machine.gpu;
   stats.top = open.spec.order.top;
   stats.header_lines = output.header().empty() ? 0 : CountRecords(output.header(), open.ordered.plain);
+  const Inputs& inputs = open.inputs;
+  stats.input_bytes = (inputs.rereadable() ? inputs.bytes() : inputs.stream_bytes_read()) + output.header().size();
+  stats.stored_input_bytes = inputs.compressed() ? inputs.stored_bytes_read() : 0;
   stats.host_peak = open.memory.peak();
   stats.host_limit = open.memory.limit();
   stats.temp_peak = store.peak_bytes();

@@ -35,9 +35,9 @@ struct SortContext {
   SortContext(const SortContext&) = delete;
   SortContext& operator=(const SortContext&) = delete;
 
-  /// Returns the plan as rows of a table, as --explain prints it. If `sizes` is true, also returns every size that the
-  /// plan has chosen, such as the number of buffers.
-  std::string PlanText(bool sizes) const;
+  /// Returns the plan as rows of a table for users, as --explain prints it. `formats` is empty or has the result of
+  /// FormatsText(), which takes its place among the rows about the inputs.
+  std::string PlanText(const std::string& formats) const;
   /// Returns a description of each of the first 20 inputs for --explain, such as the format of the timestamps in a log.
   /// Returns an empty string if there is nothing to say about the job's format. Reads the beginnings of the inputs
   /// again, but not those of pipes.

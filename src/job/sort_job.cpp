@@ -326,7 +326,8 @@ std::string ExplainJob(const JobSpec& spec, CancelFlag& cancel, const GpuSource&
   if (spec.order.keeps_input_order) conclusion += "; then the kept records are sorted again, in temp space";
   return TableRow("in short", conclusion) +
          (known ? "" : TableRow("expected", "nothing can be said: " + estimate.why_not)) +
-         (spec.explains_all ? estimate.rows : "") + context.PlanText(spec.explains_all) + context.FormatsText();
+         (spec.explains_all ? estimate.rows : "") + "\n" + context.PlanText(context.FormatsText()) +
+         (spec.explains_all ? "\n" + DescribeSizes(context.job.plan) : "");
 }
 
 }  // namespace gpusort

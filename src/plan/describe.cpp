@@ -109,19 +109,20 @@ std::string DescribeNeeds(const Plan& plan) {
     text += TableRow("GPU memory", FormatBytes(plan.device_memory) +
                                        (plan.gpus > 1 ? fmt::format(" on each of {} GPUs", plan.gpus) : ""));
   }
+  text += TableRow(
+      "runs", plan.runs == 0 && !plan.merges_only ? "unknown before the input ends" : fmt::format("{}", plan.runs));
   return text + TableRow("temp space", !plan.spills           ? "none"
                                        : plan.temp_bytes != 0 ? FormatBytes(plan.temp_bytes)
                                        : plan.runs == 0       ? "as much as the input"
                                                               : "none expected");
 }
 
-std::string Describe(const Plan& plan) {
-  std::string text = DescribeNeeds(plan);
+std::string DescribeSizes(const Plan& plan) {
+  std::string text;
   const auto line = [&](const char* name, const std::string& value) { text += TableRow(name, value); };
   line("read ring", fmt::format("{} blocks of {}, {} threads", plan.ring.blocks, FormatBytes(plan.ring.block_bytes),
                                 plan.ring.threads));
   line("batch", fmt::format("{}, {} lanes, {} slots", FormatBytes(plan.slot_bytes), plan.lanes, plan.slots));
-  line("runs", plan.runs == 0 && !plan.merges_only ? "unknown before the input ends" : fmt::format("{}", plan.runs));
   std::string tiers = fmt::format("{} {}", plan.resident_runs, plan.gpu ? "on the device" : "in host memory");
   if (plan.host_tier_bytes > 0) tiers += fmt::format(", {} in host memory", FormatBytes(plan.host_tier_bytes));
   if (plan.merges_only) {
@@ -148,8 +149,12 @@ std::string Describe(const Plan& plan) {
 }
 
 void LogPlan(const Plan& plan, const std::string& backend) {
-  std::istringstream lines(Describe(plan));
-  for (std::string line; std::getline(lines, line);) LogText(LogLevel::kInfo, "plan: " + line);
+  const auto log = [](LogLevel level, const std::string& text) {
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) LogText(level, "plan: " + line);
+  };
+  log(LogLevel::kInfo, Conclude(plan) + "\n" + DescribeNeeds(plan));
+  log(LogLevel::kDebug, DescribeSizes(plan));
   LogFields fields{{"backend", backend},
                    {"memory", plan.memory},
                    {"gpus", std::uint64_t{plan.gpu ? plan.gpus : 0}},

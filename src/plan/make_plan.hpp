@@ -44,12 +44,13 @@ Plan MakePlan(const PlanFacts& facts, const MemoryShares& shares, const Ring& ri
 
 /// Returns one sentence about the plan, without a full stop: "the input fits in memory: one pass, no temp files".
 std::string Conclude(const Plan& plan);
-/// Returns the memory and the temp space that the plan needs, as rows of a table.
+/// Returns the memory and the temp space that the plan needs, and the number of sorted runs, as rows of a table for
+/// users.
 std::string DescribeNeeds(const Plan& plan);
-/// Returns the whole plan as rows of a table: DescribeNeeds(), and then every size that the plan has chosen.
-std::string Describe(const Plan& plan);
-/// Logs the lines of Describe(plan), or a single event if the log is in JSON. `backend` is the name of the GPUs or the
-/// CPU that will sort.
+/// Returns every size that the plan has chosen, such as the number of buffers, as rows of a table for developers.
+std::string DescribeSizes(const Plan& plan);
+/// Logs Conclude() and DescribeNeeds(), and DescribeSizes() with the level debug; or a single event if the log is in
+/// JSON. `backend` is the name of the GPUs or the CPU that will sort.
 void LogPlan(const Plan& plan, const std::string& backend);
 
 }  // namespace gpusort

@@ -143,7 +143,7 @@ void JobRecord::EndTrace(const JobEnding& ending) {
            ReportErrorCode(error), ending);
 }
 
-/// Returns where the records of the inputs came from: "in 2 files".
+/// Returns where the records of the inputs came from: " in 2 files".
 std::string InputsText(const std::vector<std::string>& inputs) {
   const auto is_file = [](const std::string& name) {
     std::error_code error;
@@ -152,9 +152,9 @@ std::string InputsText(const std::vector<std::string>& inputs) {
            (type == std::filesystem::file_type::regular || type == std::filesystem::file_type::not_found);
   };
   const auto files = static_cast<std::size_t>(std::ranges::count_if(inputs, is_file));
-  if (files == inputs.size()) return "in " + Counted(files, "file");
+  if (files == inputs.size()) return " in " + Counted(files, "file");
   const std::string streams = inputs.size() - files == 1 ? "a stream" : Counted(inputs.size() - files, "stream");
-  return files == 0 ? "from " + streams : fmt::format("in {} and {}", Counted(files, "file"), streams);
+  return files == 0 ? " from " + streams : fmt::format(" in {} and {}", Counted(files, "file"), streams);
 }
 
 /// Adds the command line, the machine, and the sizes of the job to the page.
@@ -173,7 +173,9 @@ void JobRecord::AddAbout() {
   const SortStats& stats = *facts_.stats;
   if (!stats.backend.empty()) facts_.about.emplace_back("sorted by", EscapeName(stats.backend));
   const auto records = [](std::uint64_t count) { return Counted(count, "record"); };
-  facts_.about.emplace_back("input", records(stats.records_in) + " " + InputsText(spec_.source.inputs));
+  facts_.about.emplace_back(
+      "input", records(stats.records_in) + ", " + FormatBytes(stats.input_bytes) + InputsText(spec_.source.inputs) +
+                   (stats.stored_input_bytes > 0 ? ", compressed to " + FormatBytes(stats.stored_input_bytes) : ""));
   facts_.about.emplace_back("output", records(stats.records_out) + ", " + FormatBytes(stats.bytes) +
                                           (stats.stored_bytes != stats.bytes && stats.stored_bytes > 0
                                                ? ", compressed to " + FormatBytes(stats.stored_bytes)

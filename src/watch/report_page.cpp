@@ -59,7 +59,8 @@ Json Series(const std::vector<RecordedSample>& samples) {
 
 std::string Verdict(const ReportFacts& facts, const JobEnding& ending) {
   const bool done = ending.exit_code == 0;
-  // The summary begins with the answer: "sorted 4.0 GiB (35.5 M lines) in 1.50 s, 2.7 GiB/s; memory 1.2 GiB; ...".
+  // The summary begins with the answer: "sorted 4.0 GiB (35.5 M lines) in 1.50 s, 2.7 GiB/s; 1 run, memory 1.2 GiB;
+  // ...".
   const std::string_view summary = facts.summary;
   const std::size_t answer = std::min(summary.find("; "), summary.size());
   std::string html =

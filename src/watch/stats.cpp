@@ -40,6 +40,7 @@ std::string StatsText(const SortStats& stats) {
       {"records_out", stats.records_out},
       {"top", stats.top},
       {"header_lines", stats.header_lines},
+      {"input_bytes", stats.input_bytes},
       {"output_bytes", stats.bytes},
       {"stored_bytes", stats.stored_bytes},
       {"seconds", seconds},
@@ -84,6 +85,8 @@ std::string StatsText(const SortStats& stats) {
 void SortStats::AddFirst(const SortStats& first) {
   records_in = first.records_in;
   records_outside = first.records_outside;
+  input_bytes = first.input_bytes;
+  stored_input_bytes = first.stored_input_bytes;
   host_peak = std::max(host_peak, first.host_peak);
   device_peak = std::max(device_peak, first.device_peak);
   temp_peak = std::max(temp_peak, first.temp_peak) + first.bytes;

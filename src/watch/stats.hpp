@@ -30,6 +30,8 @@ struct SortStats {
   bool gpu = false;
   double open_seconds = 0;  ///< the seconds until the backend (GPU or CPU) was ready; reading begins earlier
   std::uint64_t records_in = 0, records_out = 0, bytes = 0;
+  std::uint64_t input_bytes = 0;         ///< size of the records that were read and of the header
+  std::uint64_t stored_input_bytes = 0;  ///< size of the inputs as they are stored, if one of them is compressed
   /// How many of the records in `records_in` were left out by --since and --until, because of their timestamps.
   std::uint64_t records_outside = 0;
   std::uint64_t top = 0;           ///< the value of --top; 0 means all records

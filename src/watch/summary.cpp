@@ -101,7 +101,7 @@ std::string SummaryText(const JobSpec& spec, double job_seconds, unsigned thread
   if (stats.stored_bytes != stats.bytes && stats.stored_bytes > 0) {
     text += ", compressed to " + FormatBytes(stats.stored_bytes);
   }
-  text += "; memory " + FormatBytes(stats.host_peak);
+  text += fmt::format("; {}, memory {}", Counted(stats.base_runs, "run"), FormatBytes(stats.host_peak));
   if (stats.device_peak > 0) text += ", GPU memory " + FormatBytes(stats.device_peak);
   if (stats.temp_peak > 0) text += ", temp files " + FormatBytes(stats.temp_peak);
   text += fmt::format("; limited by {}\n", LimitText(limits));

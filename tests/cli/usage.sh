@@ -16,7 +16,8 @@ expect 0 "$g" --explain in.bin explained.bin
 grep -q 'i32 (' <("$g" --explain in.bin out.bin) || fail "--explain does not say the type"
 "$g" --explain in.bin out.bin >plan
 grep -Eq '^in short  *the input fits in memory: one pass, no temp files, about [0-9.]+ s, limited by (the|reading|writing) ' <(head -1 plan) || fail "--explain: $(cat plan)"
-! grep -qE 'lane|slot|ring|fan-in|tier|window' plan || fail "--explain has words of the plan: $(cat plan)"
+grep -q '^sorts on  *CPU, ' plan || fail "--explain does not say what sorts: $(cat plan)"
+! grep -qE 'lane|slot|ring|fan-in|tier|window|backend' plan || fail "--explain has words of the plan: $(cat plan)"
 "$g" --explain=full in.bin out.bin >plan
 for word in runs fan-in level batch window "temp space" block tiers; do
   grep -q "$word" plan || fail "--explain=full does not say: $word"
@@ -31,7 +32,12 @@ done
 for verbose in -v --verbose; do
   expect 0 "$g" $verbose -j 1 --type i32 in.bin out.bin
   says 'info: done: exit code 0, '
+  says 'info: sorts on: CPU, 1 thread'
+  says 'info: plan: the input fits in memory: one pass, no temp files'
+  ! grep -wE 'lanes?|slots?|ring|fan-in|tiers?|windows?|backend' err || fail "$verbose has words of developers"
 done
+expect 0 "$g" --log-level debug --type i32 in.bin out.bin
+says 'debug: plan: fan-in'
 for words in '-q -v' '-q --log-level info' '-v --log-level warn' '--quiet --progress always'; do
   expect 2 "$g" $words --type i32 in.bin out.bin
   says 'exclude each other'

@@ -119,7 +119,7 @@ for terminal, settings in ((80, {"TERM": "dumb"}), (None, {})):
     lines = said.decode().splitlines()
     assert lines[-2].startswith("merge runs: 100 %, "), lines
     # The summary comes last.
-    summary = r"sorted 3.8 MiB \(500.0 k records\) in .* s, .*/s; memory .*B, temp files .*B; limited by "
+    summary = r"sorted 3.8 MiB \(500.0 k records\) in .* s, .*/s; [0-9]+ runs, memory .*B, temp files .*B; limited by "
     assert re.match(summary, lines[-1]), lines
 
 # SIGUSR1 asks for the progress, whatever --progress says, and the job continues.

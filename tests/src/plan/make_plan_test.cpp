@@ -132,8 +132,8 @@ TEST(Plan, GivesEachOfSeveralGpusTheSamePart) {
     EXPECT_GT(plan.windows, plan.lanes);
     // Two slots for each lane stay free on every GPU, whatever stays resident.
     EXPECT_GE(plan.slots / gpus, plan.resident_each + 2 * plan.lanes / gpus);
-    EXPECT_NE(Describe(plan).find("4.0 GiB on each of " + std::to_string(gpus) + " GPUs"), std::string::npos)
-        << Describe(plan);
+    EXPECT_NE(DescribeNeeds(plan).find("4.0 GiB on each of " + std::to_string(gpus) + " GPUs"), std::string::npos)
+        << DescribeNeeds(plan) << DescribeSizes(plan);
   }
   // All runs stay in device memory if all GPUs together have room. Runs beyond the memory of one GPU go elsewhere.
   facts.machine.gpus = 2;
@@ -141,7 +141,7 @@ TEST(Plan, GivesEachOfSeveralGpusTheSamePart) {
   EXPECT_EQ(Make(facts).resident_runs, Make(facts).runs);
   EXPECT_LT(Make(facts).resident_each, Make(facts).runs);
   EXPECT_TRUE(Make(facts).spills);
-  EXPECT_NE(Describe(Make(facts)).find("what is left over in temp files"), std::string::npos);
+  EXPECT_NE(DescribeSizes(Make(facts)).find("what is left over in temp files"), std::string::npos);
   facts.machine.device_memory = 100 * kGiB;
   EXPECT_EQ(Make(facts).resident_each, Make(facts).runs);
   EXPECT_FALSE(Make(facts).spills);
@@ -197,7 +197,7 @@ TEST(Plan, MergesInTheRingsMemoryWithManyGpus) {
   for (const unsigned gpus : {1u, 2u, 8u}) {
     facts.machine.gpus = gpus;
     const Plan plan = Make(facts);
-    EXPECT_TRUE(plan.windows_in_ring) << Describe(plan);
+    EXPECT_TRUE(plan.windows_in_ring) << DescribeNeeds(plan) << DescribeSizes(plan);
     EXPECT_GT(plan.windows, plan.merge_lanes);
   }
 }
@@ -248,14 +248,14 @@ TEST(Plan, OfAMergeTellsItsLevelsAndTheTempSpaceOfWhatIsMergedTwice) {
   facts.input.sorted.assign(10, kMiB);
   EXPECT_EQ(Make(facts).levels, 1u);
   EXPECT_EQ(Make(facts).temp_bytes, 0u);
-  EXPECT_NE(Describe(Make(facts)).find("temp space          none"), std::string::npos) << Describe(Make(facts));
+  EXPECT_NE(DescribeNeeds(Make(facts)).find("temp space          none"), std::string::npos)
+      << DescribeNeeds(Make(facts));
   facts.asked.fan_in = 8;  // three of the ten runs become one
   Plan plan = Make(facts);
   EXPECT_EQ(plan.runs, 10u);
   EXPECT_EQ(plan.levels, 2u);
   EXPECT_TRUE(plan.spills);
   EXPECT_NEAR(static_cast<double>(plan.temp_bytes), 3.0 * kMiB, 0.01 * kMiB);
-  EXPECT_NE(Describe(plan).find("temp space          3.0 MiB"), std::string::npos) << Describe(plan);
   EXPECT_NE(DescribeNeeds(plan).find("temp space          3.0 MiB"), std::string::npos) << DescribeNeeds(plan);
   EXPECT_EQ(Conclude(plan), "the inputs are too many for one merge: 2 passes, 3.0 MiB of temp files");
   facts.asked.fan_in = 2;
@@ -425,11 +425,11 @@ TEST(Plan, StaysInsideItsMemoryWhateverTheFacts) {
     ASSERT_GE(plan.fan_in, 1u);
     const std::uint64_t pitch = (plan.window_bytes + 8192 + 4095) / 4096 * 4096;
     if (plan.windows_in_ring) {
-      ASSERT_LE(plan.windows * pitch, plan.ring.bytes()) << Describe(plan);
+      ASSERT_LE(plan.windows * pitch, plan.ring.bytes()) << DescribeNeeds(plan) << DescribeSizes(plan);
     }
     in_ring += plan.windows_in_ring ? 1 : 0;
     ASSERT_GE(plan.windows, 3u);
-    ASSERT_LE(TakenBytes(plan, ShareMemory(facts)), memory) << Describe(plan);
+    ASSERT_LE(TakenBytes(plan, ShareMemory(facts)), memory) << DescribeNeeds(plan) << DescribeSizes(plan);
     ASSERT_LE(plan.slots * plan.slot_bytes * (gpu ? 1 : 0), gpu ? facts.machine.device_memory : 0);
     const bool blocks = plan.spills || plan.merges_only;
     ASSERT_TRUE(!blocks || plan.merge_blocks >= 2 * std::min<std::uint64_t>(plan.fan_in, 2));

@@ -41,9 +41,10 @@ RC_GTEST_PROP(ReportPage, KeepsWhatOthersNamedAsText, ()) {
 
 TEST(ReportPage, BeginsWithTheAnswer) {
   ReportFacts facts;
-  facts.summary = "sorted 1.0 GiB (8 lines) in 2.00 s; memory 1.0 MiB; limited by the cores\nfaster with: more cores\n";
+  facts.summary =
+      "sorted 1.0 GiB (8 lines) in 2.00 s; 1 run, memory 1.0 MiB; limited by the cores\nfaster with: more cores\n";
   const std::string done = ReportPage(facts, {});
-  EXPECT_NE(done.find("<b>Done</b>: sorted 1.0 GiB (8 lines) in 2.00 s</p>\n<p>memory 1.0 MiB; limited by the "
+  EXPECT_NE(done.find("<b>Done</b>: sorted 1.0 GiB (8 lines) in 2.00 s</p>\n<p>1 run, memory 1.0 MiB; limited by the "
                       "cores</p>\n<p>faster with: more cores</p>\n<p class=\"muted\">exit code 0"),
             std::string::npos);
   facts.summary = "";

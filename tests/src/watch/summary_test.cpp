@@ -22,6 +22,7 @@ class Summary : public ::testing::Test {
   Summary() {
     stats.records_in = stats.records_out = 1000;
     stats.bytes = stats.stored_bytes = 100 << 20;
+    stats.base_runs = 5;
     stats.host_limit = 64 << 20;
     stats.host_peak = 60 << 20;
     stats.phases = {Phase("start", 0, Resource::kDiskRead, 0), Phase("form runs", 4, Resource::kCompute, 3),
@@ -40,7 +41,8 @@ TEST_F(Summary, HasBytesTimeMemoryLimitAndWhatToTry) {
   stats.temp_peak = stats.temp_written = 100 << 20;
   EXPECT_EQ(
       Text(),
-      "sorted 100.0 MiB (1000 records) in 10.0 s, 10.0 MiB/s; memory 60.0 MiB, temp files 100.0 MiB; limited by "
+      "sorted 100.0 MiB (1000 records) in 10.0 s, 10.0 MiB/s; 5 runs, memory 60.0 MiB, temp files 100.0 MiB; limited "
+      "by "
       "writing to disk (merge runs), the cores (form runs)\n"
       "faster with: more --memory writes fewer temp files; --temp-dir may name a faster disk; --report FILE shows "
       "where the time went\n");
@@ -50,9 +52,10 @@ TEST_F(Summary, HasBytesTimeMemoryLimitAndWhatToTry) {
 
 TEST_F(Summary, HasNoAdviceForAShortJob) {
   seconds = 2;
-  EXPECT_EQ(Text(),
-            "sorted 100.0 MiB (1000 records) in 2.00 s, 50.0 MiB/s; memory 60.0 MiB; limited by writing to disk "
-            "(merge runs), the cores (form runs)\n");
+  EXPECT_EQ(
+      Text(),
+      "sorted 100.0 MiB (1000 records) in 2.00 s, 50.0 MiB/s; 5 runs, memory 60.0 MiB; limited by writing to disk "
+      "(merge runs), the cores (form runs)\n");
 }
 
 TEST_F(Summary, CountsLinesOrRecordsInFewDigits) {
@@ -105,7 +108,8 @@ TEST_F(Summary, TellsTheGpuFromItsBus) {
   stats.device_peak = 1 << 30;
   stats.phases = {Phase("form runs", 10, Resource::kCompute, 9)};
   stats.phases[0].device.kernels = 6;
-  EXPECT_NE(Text().find("; memory 60.0 MiB, GPU memory 1.0 GiB; limited by the GPU\n"), std::string::npos) << Text();
+  EXPECT_NE(Text().find("; 5 runs, memory 60.0 MiB, GPU memory 1.0 GiB; limited by the GPU\n"), std::string::npos)
+      << Text();
   stats.phases[0].device.upload = 7;
   EXPECT_NE(Text().find("limited by the bus between GPU and memory\n"), std::string::npos) << Text();
 }
