@@ -469,6 +469,7 @@ struct Job {
   std::optional<check::Table> table;  ///< set for lines and for records with columns
   std::optional<check::LogRules> logs;
   bool prefix_name = false;
+  bool strip_volatile = false;
   bool any_order = false;
   bool checksum = false;
   bool reverse = false;
@@ -1051,6 +1052,7 @@ const tool::ToolHelp kHelp = {
      {"thousands", 0, "CHAR", "CHAR may stand between the digits of numbers"},
      {"reverse", 'r', "", "reverse the order of every key"},
      {"any-order", 0, "", "check only that the records are those of the inputs"},
+     {"strip-volatile", 0, "", "dumps: with --against: FILE was sorted with this option of gpusort"},
      {"unique", 'u', "", "no two keys may be equal; with --against: FILE has the first of the records with equal keys"},
      {"checksum", 0, "", "print counts and the sum of CRC-32 like valsort, or with --any-order like gensort -c"},
      {"stable", 0, "", "with --against: records with equal keys keep the order of the inputs"},
@@ -1067,9 +1069,9 @@ const tool::ToolHelp kHelp = {
       "  Floats are in IEEE totalOrder.\n"},
      {"Formats",
       "  lines, csv, tsv, jsonl, pgcopy, pgcopy-csv, pgcopy-binary, mysql, paragraphs,\n"
-      "  and the dumps pgdump (COPY), mysqldump, sqlitedump and sqldump (INSERT): the\n"
-      "  formats of gpusort. In dumps, give each key its type. A table without keys is\n"
-      "  ordered by its primary key, or by all columns, with the types of CREATE TABLE.\n"
+      "  and the dumps pgdump, mysqldump, sqlitedump and sqldump: the formats of gpusort.\n"
+      "  In dumps, a key without a type has the type of CREATE TABLE. A table without\n"
+      "  keys is ordered by its primary key, or by all columns, with these types.\n"
       "  Lines are ordered by all their bytes. For lines that are\n"
       "  ordered by keys, check the order by sort -c with the same options, and the\n"
       "  records by gpusort_check --format lines --any-order\n"
@@ -1337,9 +1339,12 @@ Job ParseJob(const tool::Typed& typed) {
   if (full)
     job.threads =
         static_cast<unsigned>(std::clamp<std::uint64_t>(job.memory_limit / 4 / kThreadMemory, 1, job.threads));
+  const bool dump = job.table && (job.table->kind == check::Kind::kDump || job.table->kind == check::Kind::kInserts);
+  job.strip_volatile = typed.has("strip-volatile");
+  if (job.strip_volatile && (!dump || job.against.empty())) FailUsage("--strip-volatile is for dumps with --against");
   // A reader that knows COPY alone can read a large dump with several threads.
   if (job.table && job.table->kind == check::Kind::kDump &&
-      (MayHaveInserts(job.file) || std::ranges::any_of(job.against, MayHaveInserts))) {
+      (job.strip_volatile || MayHaveInserts(job.file) || std::ranges::any_of(job.against, MayHaveInserts))) {
     job.table->kind = check::Kind::kInserts;
   }
   return job;
@@ -1435,8 +1440,10 @@ tool::Exit CheckAgainst(const Job& job, const File& file, const Sums& sums, cons
   if (store) following.store = &*store;
   std::vector<Sums> inputs;
   Sums input;
+  Job of_inputs = job;
+  if (job.table) of_inputs.table->strip_volatile = job.strip_volatile;
   for (const auto& one : files) {
-    inputs.push_back(Scan(*one, job, following));
+    inputs.push_back(Scan(*one, of_inputs, following));
     input.Append(inputs.back());
   }
 

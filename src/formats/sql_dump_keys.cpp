@@ -16,13 +16,86 @@
 namespace gpusort {
 namespace {
 
-/// Returns true if the line can differ between two dumps of equal databases, because it has a random word or the time
-/// of the dump.
+/// Removes text of the form `form` from the beginning of `text`, where 0 stands for a digit, _ for a digit or a blank,
+/// and a for a letter. Returns false if the text has another form, and does not change `text`.
+bool TakeForm(std::string_view& text, std::string_view form) {
+  const auto fits = [](char c, char f) {
+    return f == '0'   ? IsDigit(c)
+           : f == '_' ? IsDigit(c) || c == ' '
+           : f == 'a' ? IsLetterOrDigit(c) && !IsDigit(c)
+                      : c == f;
+  };
+  if (text.size() < form.size() || !std::ranges::equal(text.substr(0, form.size()), form, fits)) return false;
+  text.remove_prefix(form.size());
+  return true;
+}
+
+constexpr std::string_view kIsoTime = "0000-00-00 00:00:00", kMailTime = "aaa, 00 aaa 0000 00:00:00 ",
+                           kAscTime = "aaa aaa _0 00:00:00 0000";
+
+/// Returns true if `line`, a comment or a command of psql between two statements, can differ between two dumps of equal
+/// databases: it has a random word, the time of the dump, or numbers that only the dump or the server knows.
 bool IsVolatile(std::string_view line) {
-  static constexpr std::string_view kLines[] = {
-      "\\restrict ",      "\\unrestrict ",        "-- Dump completed",  "-- Started on ",
-      "-- Completed on ", "-- Generation Time: ", "-- Dump created on "};
-  return std::ranges::any_of(kLines, [&](std::string_view text) { return line.starts_with(text); });
+  const std::string_view all = line.substr(0, line.find_last_not_of(kSqlBlanks) + 1);
+  std::string_view rest = all;
+  if (TakeSqlText(rest, "\\restrict ") || TakeSqlText(rest, "\\unrestrict ")) return true;  // pg_dump
+  // mysqldump, mysqldump-php, and MySqlBackup.NET
+  if (TakeSqlText(rest, "-- Dump completed")) return rest.empty() || rest.starts_with(" on");
+  if (TakeSqlText(rest, "-- Dump created on ")) return true;                           // MySQLDumper
+  if (TakeSqlText(rest, "-- Generation Time: ")) return true;                          // phpMyAdmin, TablePlus
+  if (TakeSqlText(rest, "-- Started on ") || TakeSqlText(rest, "-- Completed on ")) {  // pg_dump --verbose
+    return TakeForm(rest, kIsoTime);
+  }
+  if (TakeSqlText(rest, "-- Dump start time: ") || TakeSqlText(rest, "-- Dump end time: ")) {  // mysqlpump
+    return TakeForm(rest, kAscTime);
+  }
+  if (TakeSqlText(rest, "-- Date: ")) return TakeForm(rest, kMailTime);  // mysqldump-php
+  if (TakeSqlText(rest, "-- File generated with SQLiteStudio v")) return rest.find(" on ") != rest.npos;
+  // pg_dump --verbose: the numbers of objects in the dump and in the server
+  const auto take_number = [&] {
+    const std::size_t size = std::min(rest.find_first_not_of("0123456789"), rest.size());
+    rest.remove_prefix(size);
+    return size > 0;
+  };
+  if (TakeSqlText(rest, "-- TOC entry ")) {
+    return take_number() && TakeSqlText(rest, " (class ") && take_number() && TakeSqlText(rest, " OID ") &&
+           take_number() && rest == ")";
+  }
+  if (TakeSqlText(rest, "-- Dependencies:")) {
+    bool numbers = TakeSqlText(rest, " ");
+    do numbers = numbers && take_number();
+    while (numbers && TakeSqlText(rest, " "));
+    return numbers && rest.empty();
+  }
+  // Adminer: the time of PHP or of the server, such as "-- 2026-11-27 06:00:00 UTC" or with "06:00:00.25+00".
+  if (TakeSqlText(rest, "-- ")) {
+    return TakeForm(rest, kIsoTime) && (rest == " UTC" || rest.find_first_not_of(".0123456789+-:") == rest.npos);
+  }
+  // Sequel Pro and Sequel Ace: "# Generation Time: 2026-11-27 06:00:00 +0000", in the language of the user.
+  constexpr std::string_view kZoned = "0000-00-00 00:00:00 ";
+  const std::size_t time = all.size() - std::min(all.size(), kZoned.size() + std::string_view("+0000").size());
+  rest = all.substr(time);
+  return all.starts_with("# ") && all.substr(0, time).ends_with(": ") && TakeForm(rest, kZoned) &&
+         (TakeForm(rest, "+0000") || TakeForm(rest, "-0000"));
+}
+
+/// Returns true if `line`, which lies in a comment, has the time in the form of Navicat: " Date: 27/11/2026 06:00:00",
+/// in old versions "Date: 2026-11-27 06:00:00".
+bool IsTimeOfNavicat(std::string_view line) {
+  std::string_view rest = line.substr(0, line.find_last_not_of(kSqlBlanks) + 1);
+  TakeSqlText(rest, " ");
+  if (!TakeSqlText(rest, "Date: ")) return false;
+  if (!TakeForm(rest, "00/00/0000 00:00:00") && !TakeForm(rest, kIsoTime)) return false;
+  return rest.empty() || rest == " AM" || rest == " PM";
+}
+
+/// Returns true if --strip-volatile leaves out `line`. `dump` is the state at the beginning of the line. Lines inside
+/// of a statement stay, because databases store some of them: bodies of procedures, and in SQLite all of CREATE TABLE.
+bool IsVolatile(std::string_view line, const DumpState& dump) {
+  const SqlText& sql = dump.text;
+  if (sql.between()) return IsVolatile(line);
+  const bool first = dump.tables == nullptr && dump.seen.empty();
+  return sql.in == SqlText::kComment && !sql.open && sql.delimiter.empty() && first && IsTimeOfNavicat(line);
 }
 
 /// Returns true if an expression of whole numbers, such as 1-1, may be 0.
@@ -482,7 +555,7 @@ std::uint64_t SqlDumpFormat::PutKeys(RecordSpan records, ScanState& state, Scrat
   const auto size = static_cast<std::size_t>(newline - begin) + (newline == end ? 0 : 1);
   const std::string_view line = text.substr(0, size);
   const SqlText& sql = StateOf(state).text;
-  scratch.left_out = strip_ && sql.in == SqlText::kNothing && IsVolatile(line);
+  scratch.left_out = strip_ && IsVolatile(line, StateOf(state));
   std::string_view words = line;
   SkipSqlBlanks(words);
   if (sql.between() && gpusort::BeginsInsert(words)) {

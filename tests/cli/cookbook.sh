@@ -86,9 +86,11 @@ printf 'id,n\n1,a\n4,b\n' >monday.csv
 printf 'id,n\n1,c\n2,d\n' >tuesday.csv
 run 13
 [ "$(tr '\n' ' ' <all.csv)" = "id,n 1,a 2,d 4,b " ] || fail "exports: $(cat all.csv)"
-printf -- '--\nCOPY public.t (a) FROM stdin;\nb\na\n\\.\n\nSELECT 1;\n' >dump.sql
+printf -- '--\nCOPY public.t (a) FROM stdin;\nb\na\n\\.\n\nSELECT 1;\n' >monday.sql
+printf -- '--\n\\restrict x\nCOPY public.t (a) FROM stdin;\na\nb\n\\.\n\nSELECT 1;\n' >tuesday.sql
 run 14
-[ "$(sed -n 3,4p sorted.sql | tr -d '\n')" = ab ] && [ "$(tail -n 1 sorted.sql)" = 'SELECT 1;' ] || fail "a dump: $(cat sorted.sql)"
+[ "$(sed -n 3,4p a.sql | tr -d '\n')" = ab ] && [ "$(tail -n 1 a.sql)" = 'SELECT 1;' ] || fail "a dump: $(cat a.sql)"
+cmp a.sql b.sql || fail "two dumps"
 cp unsorted.log events.log
 printf '#!/bin/sh\nexec "$@"\n' >bin/srun
 chmod +x bin/srun

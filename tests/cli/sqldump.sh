@@ -28,7 +28,7 @@ by_tasks() {
 # --- SQLite -------------------------------------------------------------------------------------------------------
 
 check_sqlite() {
-  local order
+  local order key
   for order in 'ORDER BY id' 'ORDER BY id DESC'; do
     rm -f lite.db
     sqlite3 lite.db <<SQL
@@ -37,7 +37,9 @@ CREATE TABLE src AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM
     WHEN 3 THEN 'INSERT INTO t VALUES(' || i || ');' WHEN 4 THEN x'00ff0a27' WHEN 5 THEN i / 7.0 WHEN 6 THEN '-- ' || i
     ELSE 'é字' END AS v FROM n;
 CREATE TABLE "t.1" ("the id" INTEGER NOT NULL, v, PRIMARY KEY ("the id" DESC)) WITHOUT ROWID;
-CREATE TABLE plain (id INT, v);
+CREATE TABLE plain (id INT,
+-- 2026-11-27 06:00:00
+v);
 CREATE TABLE kinds (n UNSIGNED BIG INT, d DATETIME PRIMARY KEY, x NUMERIC) WITHOUT ROWID;
 CREATE TABLE meta (key TEXT PRIMARY KEY, v);
 CREATE VIRTUAL TABLE words USING fts4(text);
@@ -58,7 +60,12 @@ SQL
     expect 0 "$g" --strict -k '"t.1"."the id":desc' lite.sql out.sql
     same <(LC_ALL=C sort lite.sql) <(LC_ALL=C sort out.sql)
     expect 0 "$bin/gpusort_check" --format sqlitedump -k '"t.1"."the id":int:desc' --against lite.sql out.sql >/dev/null
-    expect 0 "$bin/gpusort" --format sqlitedump lite.sql "sorted${order##* }.sql"
+    expect 0 "$bin/gpusort_check" --format sqlitedump -k '"t.1"."the id":desc' --against lite.sql out.sql >/dev/null
+    for key in plain.v kinds.d:desc kinds.d:nulls-last plain.v:desc:nulls-last; do
+      expect 0 "$g" -k "$key" lite.sql out.sql
+      expect 0 "$bin/gpusort_check" --format sqlitedump -k "$key" --against lite.sql out.sql >/dev/null
+    done
+    expect 0 "$bin/gpusort" --format sqlitedump --strip-volatile lite.sql "sorted${order##* }.sql"
     expect 0 "$bin/gpusort_check" --format sqlitedump --against lite.sql "sorted${order##* }.sql" >/dev/null
     expect 1 "$bin/gpusort_check" --format sqlitedump lite.sql >/dev/null
     rm -f lite2.db
@@ -82,10 +89,10 @@ SQL
 
 maria_dump() { mariadb-dump --no-defaults --socket="$work/maria/socket" --user=root "$@"; }
 check_mariadb() {
-  local order options query
+  local order options query keys=(-k plain.at:desc -k plain.s -k wide.mood -k wide.id:desc)
   start_mariadb
   for order in id 'id DESC'; do
-    maria_sql <<SQL || fail "MariaDB takes no table"
+    maria_sql --comments <<SQL || fail "MariaDB takes no table"
 CREATE OR REPLACE DATABASE x; USE x;
 CREATE TABLE src (id int, d decimal(12, 3), s varchar(60), b varbinary(20), bits bit(3), at datetime);
 INSERT INTO src SELECT seq, IF(seq % 9 = 0, NULL, seq % 300 / 7), ELT(1 + seq % 8, '', 'it\'s', 'a\nb', 'x\\\\', '),(1,', 'INSERT INTO \`t\` VALUES (1);',
@@ -106,8 +113,10 @@ INSERT INTO log VALUES (2);
 INSERT INTO log VALUES (1);
 END;;
 CREATE PROCEDURE p() BEGIN
+-- Started on 2026-11-27 06:00:00
 INSERT INTO log VALUES (2);
 INSERT INTO log VALUES (1);
+-- Dump completed
 END;;
 DELIMITER ;
 CREATE EVENT e ON SCHEDULE EVERY 1 DAY STARTS '2030-01-01' DO INSERT INTO log VALUES (3);
@@ -116,16 +125,19 @@ SQL
     # The smallest buffer makes statements of one row and of several rows.
     for options in '' '--skip-extended-insert --replace' '--hex-blob --complete-insert --net-buffer-length=4096'; do
       maria_dump --routines --events $options x >maria.sql
-      expect 0 "$g" --format mysqldump --strict -k plain.at:desc -k plain.s -k wide.mood -k wide.id:desc maria.sql out.sql
+      expect 0 "$g" --format mysqldump --strict "${keys[@]}" maria.sql out.sql
+      expect 0 "$bin/gpusort_check" --format mysqldump "${keys[@]}" --against maria.sql out.sql >/dev/null
       expect 0 "$bin/gpusort_check" --format mysqldump -k plain.at:timestamp:desc -k plain.s -k 'wide.mood:enum(sad,ok,happy)' \
         -k wide.id:int:desc --against maria.sql out.sql >/dev/null
       expect 1 "$bin/gpusort_check" --format mysqldump -k plain.at:timestamp -k plain.s -k wide.id:int:desc --against maria.sql \
         out.sql >/dev/null
       expect 0 "$g" --format mysqldump --strip-volatile maria.sql "sorted.${order#id }$options.sql"
-      expect 0 "$bin/gpusort_check" --format mysqldump "sorted.${order#id }$options.sql" >/dev/null
+      expect 0 "$bin/gpusort_check" --format mysqldump --strip-volatile --against maria.sql "sorted.${order#id }$options.sql" >/dev/null
+      expect 1 "$bin/gpusort_check" --format mysqldump --against maria.sql "sorted.${order#id }$options.sql" >/dev/null
       by_tasks 5 4 maria.sql "sorted.${order#id }$options.sql" --format mysqldump --strip-volatile
       maria_sql -e 'CREATE OR REPLACE DATABASE y'
-      maria_sql y <"sorted.${order#id }$options.sql" || fail "$options: MariaDB does not take the sorted dump"
+      maria_sql --comments y <"sorted.${order#id }$options.sql" || fail "$options: MariaDB does not take the sorted dump"
+      same <(maria_sql x -e 'SHOW CREATE PROCEDURE p') <(maria_sql y -e 'SHOW CREATE PROCEDURE p')
       for query in '*, HEX(b) FROM `a.b`' '*, HEX(b) FROM plain' '* FROM log' '* FROM wide'; do
         same <(maria_sql x -e "SELECT $query" | LC_ALL=C sort) <(maria_sql y -e "SELECT $query" | LC_ALL=C sort)
       done
@@ -187,7 +199,8 @@ SQL
     expect 0 "$g" maria.sql out.sql
     same <(maria_sql x -e "SELECT m FROM ${options##* } ORDER BY m") <(sed -n "s/^[^(]*('\(.*\)')[,;]*$/\1/p" out.sql)
     expect 0 "$bin/gpusort_check" --format mysqldump --against maria.sql out.sql >/dev/null
-    expect 1 "$bin/gpusort_check" --format mysqldump -k "${options##* }.m" out.sql >/dev/null
+    expect 0 "$bin/gpusort_check" --format mysqldump -k "${options##* }.m" --against maria.sql out.sql >/dev/null
+    expect 1 "$bin/gpusort_check" --format mysqldump -k "${options##* }.m:text" out.sql >/dev/null
   done
 }
 
@@ -212,9 +225,14 @@ check_folders() {
   if [ -e "$bin/gpusort_zst.so" ]; then
     rm -rf SORTED
     mkdir SORTED
-    "$g" --format mysql -k '#2' -o SORTED/z@t@0.tsv.zst folder/t.txt
-    for f in SORTED/*@*@*.tsv.zst; do expect 0 "$g" --format mysql -o "$f" "$f"; done
-    same <("$g" --format mysql SORTED/z@t@0.tsv.zst) <("$g" --format mysql folder/t.txt)
+    for f in z@t@0 z@t@@1 z@u; do "$g" --format mysql -k '#2' -o "SORTED/$f.tsv.zst" folder/t.txt; done
+    for f in SORTED/*.tsv.zst; do printf '\0\0\0\0\0\0\0\1' >"$f.idx"; done
+    cp SORTED/z@u.tsv.zst.idx index
+    for f in SORTED/*.tsv.zst; do expect 0 "$g" --format mysql -o "$f" "$f"; done
+    for f in z@t@0 z@t@@1 z@u; do
+      same <("$g" --format mysql "SORTED/$f.tsv.zst") <("$g" --format mysql folder/t.txt)
+      same index "SORTED/$f.tsv.zst.idx"
+    done
   fi
   # mydumper, whose files with rows do not describe the table.
   rm -rf folder SORTED
@@ -303,6 +321,14 @@ SQL
     for options in '' --inserts '--column-inserts --rows-per-insert=7 --on-conflict-do-nothing'; do
       "$pg/pg_dump" -h "$work/pg" -U postgres $options x >pg.sql
       expect 0 "$g" --format pgdump --strip-volatile pg.sql "sorted.${order#id }$options.sql"
+      expect 0 "$bin/gpusort_check" --format pgdump --strip-volatile --against pg.sql "sorted.${order#id }$options.sql" >/dev/null
+      # The times and numbers of a verbose dump are left out, too.
+      "$pg/pg_dump" -h "$work/pg" -U postgres --verbose $options x 2>/dev/null >verbose.sql
+      expect 0 "$g" --format pgdump --strip-volatile verbose.sql out.sql
+      same <(grep . "sorted.${order#id }$options.sql") <(grep . out.sql)
+      expect 0 "$bin/gpusort_check" --format pgdump --strip-volatile --against verbose.sql out.sql >/dev/null
+      expect 0 "$g" --strict -k moved.n:desc -k moods.mood -k moved.b pg.sql out.sql
+      expect 0 "$bin/gpusort_check" --format pgdump -k moved.n:desc -k moods.mood -k moved.b --stable --against pg.sql out.sql >/dev/null
       expect 0 "$g" -k moved.id:int:desc pg.sql out.sql
       [ "$options" = '' ] ||
         expect 0 "$bin/gpusort_check" --format sqldump -k moved.id:int:desc --against pg.sql out.sql >/dev/null

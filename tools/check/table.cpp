@@ -6,6 +6,7 @@
 #include <cstring>
 #include <deque>
 #include <map>
+#include <regex>
 #include <utility>
 
 namespace check {
@@ -766,6 +767,20 @@ class Schema {
     return nullptr;
   }
 
+  /// Returns the user's key for a column. A key without a type has the type that CREATE TABLE gives the column.
+  const Key* WithType(const Key& key, const Columns* table, const std::string& name) {
+    if (key.typed || table == nullptr) return &key;
+    const auto column = std::ranges::find_if(table->columns, [&](const Column& one) { return Same(one.name, name); });
+    if (column == table->columns.end()) return &key;
+    Key& with = typed_keys_.emplace_back(key);
+    with.rule = column->rule;
+    with.rule.descending = key.rule.descending;
+    with.rule.nulls_first = key.rule.nulls_first;
+    with.rule.point = key.rule.point;
+    with.rule.thousands = key.rule.thousands;
+    return &with;
+  }
+
   /// Sets the keys of a table that the user gave no key for: the columns of its primary key with their types, or all
   /// columns with their types and after them the texts of the columns whose equal values can have several texts.
   /// `whole` is the key of a column as text. The keys are `defaults_`, and their columns `default_columns_`.
@@ -1261,6 +1276,7 @@ class Schema {
   std::string schema_;  ///< the schema or the database of tables that are named without one
   /// The default keys of all tables so far. Rows refer to them.
   std::deque<std::vector<Key>> default_keys_;
+  std::deque<Key> typed_keys_;  ///< the keys of the user with types of CREATE TABLE, for all tables so far
   const std::vector<Key>* defaults_ = nullptr;  ///< the last of the `default_keys_`
   std::vector<std::size_t> default_columns_;
   bool has_primary_ = false;  ///< the `defaults_` are the primary key
@@ -1420,7 +1436,7 @@ class DumpReader : public CopyReader, protected Schema {
       if (!here) continue;
       const auto found = std::find(columns.begin(), columns.end(), parts.back());
       if (found == columns.end()) throw NoColumn("--key " + key.text + ": the table has no such column");
-      keys_.push_back(&key);
+      keys_.push_back(WithType(key, table, *found));
       columns_.push_back(static_cast<std::size_t>(found - columns.begin()));
       named_.push_back(&key);
     }
@@ -1513,6 +1529,7 @@ class InsertReader : public DumpReader {
       if (rows_) {
         if (ReadCopyRow(row)) return true;
       } else if (!ReadStatement()) {
+        StripVolatile();
         RequireNamed();
         return false;
       }
@@ -1523,11 +1540,15 @@ class InsertReader : public DumpReader {
     columns_.clear();
     const std::vector<std::string>& values = records_.front().values;
     if (!found_.empty()) {
-      for (const auto& [key, column] : found_) {
-        keys_.push_back(key);
-        columns_.push_back(column);
-      }
       for (const std::string& value : values) SetCell(value);
+      for (const Found& found : found_) {
+        if (found.lite != nullptr) {
+          SetLiteCells(found.column < values.size() ? values[found.column] : "NULL", false, *found.lite);
+          continue;
+        }
+        keys_.push_back(found.key);
+        columns_.push_back(found.column);
+      }
     } else {
       SetDefaultCells(values);
     }
@@ -1541,6 +1562,12 @@ class InsertReader : public DumpReader {
   struct Record {
     std::string bytes;
     std::vector<std::string> values;  ///< the text of each value in the dump
+  };
+  /// A key of the user in the current table.
+  struct Found {
+    const Key* key;
+    std::size_t column;
+    const std::vector<Key>* lite;  ///< null, or the keys of a value of SQLite that has no type
   };
   /// Reads a line of SQL, or an INSERT. Returns false at the end.
   bool ReadStatement() {
@@ -1565,7 +1592,13 @@ class InsertReader : public DumpReader {
       if (has("set") && !has("select")) FailInsert();  // INSERT INTO t SET a = 1
     }
     // A line without code does not end a block.
-    if (!starts || lead < text.size()) last_head_.clear();
+    if (!starts || lead < text.size()) {
+      last_head_.clear();
+      StripVolatile();
+    }
+    if (table_.strip_volatile && !after_other && IsVolatile(text, starts)) {
+      volatile_.emplace_back(header_.size(), text.size());
+    }
     lead_ = starts && lead == text.size();
     if (postgres() && place_.quote == '\0' && place_.dollars.empty() && text == "\\.\n")
       Fail("cannot check: this line ends rows of COPY that this program does not find");
@@ -1619,6 +1652,26 @@ class InsertReader : public DumpReader {
     }
     header_ += text;
     return true;
+  }
+  /// Returns true if gpusort leaves out the line with --strip-volatile. `starts` is true if no statement, string or
+  /// comment is open.
+  bool IsVolatile(const std::string& line, bool starts) const {
+    static const std::string time = "[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}";
+    static const std::regex lines(
+        R"((\\(un)?restrict |-- Dump completed( on.*)?\s*$|-- (Generation Time: |Dump created on )|-- (Started|Completed) on )" +
+        time + R"(|-- Dump (start|end) time: [A-Za-z]{3} [A-Za-z]{3} [ 0-9][0-9] [0-9:]{8} [0-9]{4})" +
+        R"(|-- Date: [A-Za-z]{3}, [0-9]{2} [A-Za-z]{3} [0-9]{4} [0-9:]{8} |-- File generated with SQLiteStudio v.* on )" +
+        R"(|-- TOC entry [0-9]+ \(class [0-9]+ OID [0-9]+\)\s*$|-- Dependencies:( [0-9]+)+\s*$)" + "|-- " + time +
+        R"(( UTC|[.0-9+:-]*)\s*$|# .*: )" + time + R"( [+-][0-9]{4}\s*$))");
+    static const std::regex navicat(R"( ?Date: ([0-9]{2}/[0-9]{2}/[0-9]{4} [0-9:]{8}|)" + time + R"()( [AP]M)?\s*$)");
+    constexpr auto kFront = std::regex_constants::match_continuous;
+    if (starts)
+      return std::string_view("-#\\").find(line[0]) != std::string_view::npos && std::regex_search(line, lines, kFront);
+    const bool head = place_.quote == '*' && !open_ && !delimiter_ && tables_.empty() && block_ == 0;
+    return head && std::regex_search(line, navicat, kFront);
+  }
+  void StripVolatile() {
+    for (; !volatile_.empty(); volatile_.pop_back()) header_.erase(volatile_.back().first, volatile_.back().second);
   }
   static bool BeginsInsert(std::string_view text) {
     const auto begins = [&](std::string_view word) {
@@ -1730,6 +1783,8 @@ class InsertReader : public DumpReader {
     // Statements with one row that end in different ways are sorted apart from what needs places between rows.
     const bool has_places = rows.size() > 1 || lead_ || !lead.empty();
     const bool goes_on = head == last_head_ && !(has_places && !several_ && ends_differ_);
+    if (goes_on) volatile_.clear();
+    StripVolatile();
     if (!goes_on) BeginPart(head);
     several_ = (goes_on && several_) || rows.size() > 1 || (goes_on && (lead_ || !lead.empty()));
     lead_ = false;
@@ -1821,19 +1876,16 @@ class InsertReader : public DumpReader {
       const auto column =
           std::ranges::find_if(columns, [&](const std::string& one) { return Same(one, parts.back()); });
       if (column == columns.end()) throw NoColumn("--key " + key.text + ": the table has no such column");
-      found_.emplace_back(&key, static_cast<std::size_t>(column - columns.begin()));
+      const bool lite = lite_ && table != nullptr && !key.typed;
+      found_.push_back({WithType(key, table, *column), static_cast<std::size_t>(column - columns.begin()),
+                        lite ? &LiteKeys(key) : nullptr});
       named_.push_back(&key);
     }
     if (!found_.empty()) return;
     SetDefaultKeys(table, columns, table_.whole);
-    // Values of SQLite have their own kinds: a key for the kind, the number, the way it is written, and the text.
-    lite_keys_.clear();
-    constexpr Type kParts[] = {Type::kInt, Type::kDecimal, Type::kInt, Type::kText};
-    for (const Type type : kParts) {
-      Key& key = lite_keys_.emplace_back(table_.whole);
-      key.text = key.column = "a value of SQLite";
-      key.rule.type = type;
-    }
+    Key value = table_.whole;
+    value.text = value.column = "a value of SQLite";
+    lite_whole_ = &LiteKeys(value);
     whole_.assign(1, table_.whole);
     whole_[0].text = "all columns";
   }
@@ -1843,7 +1895,7 @@ class InsertReader : public DumpReader {
       const std::size_t count = has_primary_ ? default_columns_.size() : values.size();
       for (std::size_t i = 0; i < count; ++i) {
         const std::size_t column = has_primary_ ? default_columns_[i] : i;
-        SetLiteCells(column < values.size() ? values[column] : "", !has_primary_);
+        SetLiteCells(column < values.size() ? values[column] : "", !has_primary_, *lite_whole_);
       }
       return;
     }
@@ -1865,10 +1917,20 @@ class InsertReader : public DumpReader {
       columns_.push_back(i);
     }
   }
-  void SetLiteCells(std::string_view raw, bool whole) {
-    for (const Key& key : lite_keys_) {
+  /// Returns the keys for values of SQLite, which have their own kinds: a key for the kind, the number, the way it is
+  /// written, and the text.
+  const std::vector<Key>& LiteKeys(const Key& value) {
+    std::vector<Key>& keys = lite_keys_.emplace_back();
+    for (const Type type : {Type::kInt, Type::kDecimal, Type::kInt, Type::kText}) {
+      keys.push_back(value);
+      keys.back().rule.type = type;
+    }
+    return keys;
+  }
+  void SetLiteCells(std::string_view raw, bool whole, const std::vector<Key>& keys) {
+    for (const Key& key : keys) {
       keys_.push_back(&key);
-      columns_.push_back(cell_count_ + static_cast<std::size_t>(&key - lite_keys_.data()));
+      columns_.push_back(cell_count_ + static_cast<std::size_t>(&key - keys.data()));
     }
     SetCell(raw);
     const std::string written(raw);
@@ -1884,7 +1946,9 @@ class InsertReader : public DumpReader {
     const bool plain = cell.text.find_first_not_of("-0123456789") == std::string::npos;
     std::string text = cell.text;
     if (blob) text = Bytes(raw.substr(first + 2));
-    AddCell().text = cell.null ? "0" : number ? "1" : blob ? "3" : "2";
+    Cell& kind = AddCell();
+    kind.text = cell.null ? "0" : number ? "1" : blob ? "3" : "2";
+    kind.null = cell.null && keys[0].rule.nulls_first.has_value();
     AddCell().text = number ? cell.text : "0";
     AddCell().text = number && whole && !plain ? "1" : "0";
     AddCell().text = cell.null || (number && (plain || !whole)) ? "" : text;
@@ -1992,8 +2056,12 @@ class InsertReader : public DumpReader {
   bool ends_differ_ = false;  ///< the block has statements with one row, and another `ending_`
   bool several_ = false;      ///< the block has a statement with several rows, or other text between two statements
   bool lead_ = false;         ///< the previous line was white space or a comment
-  std::vector<Key> lite_keys_, whole_;  ///< the keys of a table of SQLite, or without names of columns
-  std::vector<std::pair<const Key*, std::size_t>> found_;
+  std::deque<std::vector<Key>> lite_keys_;        ///< what LiteKeys() has returned. Rows refer to these keys.
+  const std::vector<Key>* lite_whole_ = nullptr;  ///< the keys of a table of SQLite that the user gave no key for
+  std::vector<Key> whole_;                        ///< the keys of a table without names of columns
+  std::vector<Found> found_;
+  /// The places in `header_` of lines that --strip-volatile leaves out unless an INSERT of the same block follows.
+  std::vector<std::pair<std::size_t, std::size_t>> volatile_;
   std::deque<Record> records_;
 };
 
@@ -2219,6 +2287,7 @@ Key ReadKey(const std::string& text, char point, int thousands) {
     }
     rest.remove_prefix(part.size());
   }
+  key.typed = typed;
   return key;
 }
 

@@ -23,6 +23,7 @@ struct Key {
   std::string column;        ///< the name or path of the column
   std::uint64_t number = 0;  ///< the number of the column if the key is #N, from 1; otherwise 0
   Rule rule;
+  bool typed = false;  ///< the user gave a type
 };
 
 enum class Kind { kLines, kCsv, kJson, kCopy, kCopyBinary, kDump, kInserts, kParagraphs };
@@ -36,6 +37,8 @@ struct Table {
   std::vector<std::string> nulls;
   std::vector<Key> keys;
   Key whole;  ///< the rule for every column, and for whole lines if there are no keys
+  /// A dump: the header is as gpusort leaves it with --strip-volatile. Only for Kind::kInserts.
+  bool strip_volatile = false;
 };
 
 /// Returns the description of the format of gpusort that has this name. Throws BadRule if there is no such format.

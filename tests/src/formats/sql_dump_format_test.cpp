@@ -1530,19 +1530,96 @@ TEST(SqlDumpFormat, FollowsTheSettingsOfBackslashes) {
   EXPECT_NE(SortedInserts("INSERT INTO t VALUES (2);\n", {}, "sqldump").find("give --format"), std::string::npos);
 }
 
-TEST(SqlDumpFormat, StripsVolatileLines) {
-  JobSpec spec = DumpOptions({});
+/// Returns what --strip-volatile leaves of a dump.
+std::string Stripped(const std::string& text, const std::string& name) {
+  JobSpec spec = DumpOptions({}, name);
   spec.source.table->strip_volatile = true;
   const SqlDumpFormat format(spec);
   const auto encoder = format.MakeEncoder();
-  const std::string line = "\\restrict abc\n", other = "-- Host: x\n";
-  std::vector<std::byte> out;
+  std::string left;
   KeyTally tally;
   ScanState state;
-  EXPECT_EQ(encoder->Append(Span(line + other), state, out, tally), line.size());
-  EXPECT_TRUE(out.empty());
-  EXPECT_EQ(encoder->Append(Span(other), state, out, tally), other.size());
-  EXPECT_FALSE(out.empty());
+  for (std::size_t at = 0; at < text.size();) {
+    std::vector<std::byte> out;
+    const std::string rest = text.substr(at);
+    const std::uint64_t size = encoder->Append(Span(rest), state, out, tally);
+    if (!out.empty()) left += rest.substr(0, size);
+    at += size;
+  }
+  return left;
+}
+
+/// The lines that programs write with a random word or the time of the dump.
+const std::string kVolatile[] = {
+    "\\restrict abc\n",
+    "\\unrestrict abc\n",
+    "-- Started on 2026-11-27 06:00:00 UTC\n",
+    "-- Completed on 2026-11-27 06:00:00\n",
+    "-- TOC entry 215 (class 1259 OID 16620)\n",
+    "-- Dependencies: 215 7\n",
+    "-- Dump completed on 2026-11-27  6:00:00\n",
+    "-- Dump completed\n",
+    "-- Dump completed on: Fri, 27 Nov 2026 06:00:00 +0000\n",
+    "-- Date: Fri, 27 Nov 2026 06:00:00 +0000\r\n",
+    "-- Dump start time: Fri Nov  6 06:00:00 2026\n",
+    "-- Dump end time: Fri Nov 27 06:00:00 2026\n",
+    "-- Generation Time: Nov 27, 2026 at 06:00 AM\n",
+    "-- Dump created on Fri Nov 27 06:00:00 2026 by PERL Cron-Script\n",
+    "# Generation Time: 2026-11-27 06:00:00 +0000\n",
+    "# Tempo de gera\xC3\xA7\xC3\xA3o: 2026-11-27 06:00:00 -0300\n",
+    "-- File generated with SQLiteStudio v3.4.4 on Fri Nov 27 06:00:00 2026\n",
+    "-- 2026-11-27 06:00:00\n",
+    "-- 2026-11-27 06:00:00 UTC\n",
+    "-- 2026-11-27 06:00:00.123456+00\n",
+};
+
+TEST(SqlDumpFormat, StripsVolatileLines) {
+  for (const std::string name : {"mysqldump", "pgdump", "sqlitedump"}) {
+    for (const std::string& line : kVolatile) {
+      EXPECT_EQ(Stripped("-- Host: x\n" + line + "SELECT 1;\n" + line, name), "-- Host: x\nSELECT 1;\n") << line;
+    }
+    // Other comments stay.
+    for (const std::string line :
+         {"-- Started on Monday\n", "-- Completed on request\n", "-- Date: unknown\n", "-- 2026-11-27\n",
+          "-- 2026-11-27 06:00:00 rows of the night\n", "-- TOC entry 215\n", "-- Dependencies: none\n",
+          "-- Dump completed tables\n", "# last: 2026-11-27 06:00:00\n", "-- Dump start time: noon\n", "#\n", "--\n"}) {
+      EXPECT_EQ(Stripped(line, name), line);
+    }
+  }
+}
+
+// Databases store the lines inside of some statements.
+TEST(SqlDumpFormat, StripsNoLineInsideOfAStatement) {
+  const auto stays = [](const std::string& name, const std::string& before, const std::string& after) {
+    for (const std::string& line : kVolatile) {
+      const std::string text = before + line + after;
+      EXPECT_EQ(Stripped(text, name), text);
+    }
+  };
+  stays("sqlitedump", "CREATE TABLE t(a,\n", " b);\n");
+  stays("sqlitedump", "CREATE TRIGGER x AFTER INSERT ON t BEGIN\nSELECT 1;\n", "END;\n");
+  stays("sqlitedump", "SELECT 'a\n", "';\n");
+  stays("mysqldump", "DELIMITER ;;\nCREATE PROCEDURE p() BEGIN\n", "END ;;\nDELIMITER ;\n");
+  stays("mysqldump", "/*!50003 CREATE PROCEDURE p() BEGIN\n", "END */;\n");
+  stays("mysqldump", "INSERT INTO `t` VALUES ('a\n", "');\n");
+  stays("pgdump", "CREATE FUNCTION f() AS $_$\n", "$_$;\n");
+  stays("pgdump", "CREATE FUNCTION f() LANGUAGE sql BEGIN ATOMIC\nSELECT 1;\n", "END;\n");
+  stays("pgdump", "COPY t (a) FROM stdin;\n", "\\.\n");
+  stays("pgdump", "/*\n", "*/\n");
+}
+
+// Navicat writes the time in the comment at the front of a dump.
+TEST(SqlDumpFormat, StripsTheTimeOfNavicat) {
+  const std::string head = "/*\n Navicat Premium Data Transfer\n\n Source Server Type    : MySQL\n\n", tail = "*/\n\n";
+  for (const std::string date :
+       {" Date: 27/11/2026 06:00:00\n", "Date: 2026-11-27 06:00:00\r\n", " Date: 08/02/2016 10:23:17 AM\n"}) {
+    EXPECT_EQ(Stripped(head + date + tail, "sqldump"), head + tail);
+    const std::string table = "CREATE TABLE `t` (a int);\n";
+    EXPECT_EQ(Stripped(table + head + date + tail, "mysqldump"), table + head + date + tail);
+    EXPECT_EQ(Stripped("CREATE TABLE t (a, " + head + date + "*/ b);\n", "sqlitedump"),
+              "CREATE TABLE t (a, " + head + date + "*/ b);\n");
+    EXPECT_EQ(Stripped(date, "mysqldump"), date);
+  }
 }
 
 RC_GTEST_PROP(SqlDumpFormat, GoesOnFromAnyStateOfInserts, ()) {
