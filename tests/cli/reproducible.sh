@@ -43,4 +43,15 @@ done
 for package in one/build/package/*.deb; do
   dpkg-deb --fsys-tarfile "$package" | tar t | grep "/[a-z-]*[.]spdx[.]json\$" >/dev/null || fail "$package has no SPDX file"
 done
+# The list of the bundle names each library in the bundle, and each library inside of its programs.
+/usr/bin/python3 - one/build/release/generated/libraries.tsv one/bundle <<'END' || fail 'the SPDX file of the bundle'
+import json, os, sys
+libraries, bundle = sys.argv[1:]
+spdx = json.load(open(bundle + "/gpusort.spdx.json"))
+names = {one["name"] for one in spdx["packages"]}
+for line in open(libraries):
+    assert line.split("\t")[1] in names, line
+inside = [one["relatedSpdxElement"] for one in spdx["relationships"] if one["relationshipType"] == "CONTAINS"]
+assert len(inside) == len([name for name in os.listdir(bundle + "/lib") if name.startswith("lib")]), inside
+END
 echo "reproducible: $(wc -l <sums/one) files"
