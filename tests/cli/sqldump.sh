@@ -43,6 +43,8 @@ v);
 CREATE TABLE kinds (n UNSIGNED BIG INT, d DATETIME PRIMARY KEY, x NUMERIC) WITHOUT ROWID;
 CREATE TABLE meta (key TEXT PRIMARY KEY, v);
 CREATE VIRTUAL TABLE words USING fts4(text);
+CREATE TABLE child (id INTEGER PRIMARY KEY, up INT REFERENCES child (id), of INT NOT NULL REFERENCES parent (id));
+CREATE TABLE parent (id INTEGER PRIMARY KEY);
 CREATE TABLE log (id INT);
 CREATE TRIGGER tr AFTER DELETE ON plain BEGIN
 INSERT INTO log VALUES(2);
@@ -53,6 +55,8 @@ INSERT INTO plain SELECT id, v FROM src $order;
 INSERT INTO kinds SELECT id, CASE id % 4 WHEN 0 THEN id / 3.0 WHEN 1 THEN '2026-01-' || id WHEN 2 THEN CAST(id AS BLOB) ELSE id END, id
   FROM src $order;
 INSERT INTO meta SELECT DISTINCT CASE WHEN id % 7 THEN 'k' || char(10) || id END, v FROM src $order;
+INSERT INTO parent SELECT DISTINCT id FROM src $order;
+INSERT INTO child SELECT DISTINCT id, (SELECT MAX(id) FROM src) - id, id FROM src WHERE id IN (SELECT (SELECT MAX(id) FROM src) - id FROM src);
 INSERT INTO words (rowid, text) SELECT id, 'it' || id FROM src WHERE id < 40 ORDER BY id;
 DROP TABLE src;
 SQL
@@ -70,7 +74,8 @@ SQL
     expect 1 "$bin/gpusort_check" --format sqlitedump lite.sql >/dev/null
     rm -f lite2.db
     sqlite3 lite2.db <"sorted${order##* }.sql" || fail "SQLite does not take the sorted dump"
-    for table in '"t.1"' plain kinds meta words; do
+    [ -z "$(sqlite3 lite2.db 'PRAGMA foreign_key_check')" ] || fail "a foreign key of SQLite"
+    for table in '"t.1"' plain kinds meta words child parent; do
       same <(sqlite3 -quote lite.db "SELECT * FROM $table" | sort) <(sqlite3 -quote lite2.db "SELECT * FROM $table" | sort)
     done
     same <(sqlite3 lite.db .schema) <(sqlite3 lite2.db .schema)
@@ -90,6 +95,10 @@ SQL
 maria_dump() { mariadb-dump --no-defaults --socket="$work/maria/socket" --user=root "$@"; }
 check_mariadb() {
   local order options query keys=(-k plain.at:desc -k plain.s -k wide.mood -k wide.id:desc)
+  # The third kind has statements that are cut by size, so that they differ between the two databases.
+  local kinds=('' '--skip-extended-insert --replace' '--hex-blob --complete-insert --net-buffer-length=4096')
+  # MariaDB does not take its own programs from a dump with --compatible=ansi.
+  few || kinds+=(--complete-insert --skip-extended-insert --skip-opt '--compatible=ansi --skip-events --skip-routines --skip-triggers')
   start_mariadb
   for order in id 'id DESC'; do
     maria_sql --comments <<SQL || fail "MariaDB takes no table"
@@ -123,7 +132,7 @@ CREATE EVENT e ON SCHEDULE EVERY 1 DAY STARTS '2030-01-01' DO INSERT INTO log VA
 CREATE VIEW v AS SELECT id FROM \`a.b\`;
 SQL
     # The smallest buffer makes statements of one row and of several rows.
-    for options in '' '--skip-extended-insert --replace' '--hex-blob --complete-insert --net-buffer-length=4096'; do
+    for options in "${kinds[@]}"; do
       maria_dump --routines --events $options x >maria.sql
       expect 0 "$g" --format mysqldump --strict "${keys[@]}" maria.sql out.sql
       expect 0 "$bin/gpusort_check" --format mysqldump "${keys[@]}" --against maria.sql out.sql >/dev/null
@@ -137,13 +146,15 @@ SQL
       by_tasks 5 4 maria.sql "sorted.${order#id }$options.sql" --format mysqldump --strip-volatile
       maria_sql -e 'CREATE OR REPLACE DATABASE y'
       maria_sql --comments y <"sorted.${order#id }$options.sql" || fail "$options: MariaDB does not take the sorted dump"
-      same <(maria_sql x -e 'SHOW CREATE PROCEDURE p') <(maria_sql y -e 'SHOW CREATE PROCEDURE p')
+      [[ $options = *--skip-routines* ]] || same <(maria_sql x -e 'SHOW CREATE PROCEDURE p') <(maria_sql y -e 'SHOW CREATE PROCEDURE p')
       for query in '*, HEX(b) FROM `a.b`' '*, HEX(b) FROM plain' '* FROM log' '* FROM wide'; do
         same <(maria_sql x -e "SELECT $query" | LC_ALL=C sort) <(maria_sql y -e "SELECT $query" | LC_ALL=C sort)
       done
     done
   done
-  # The rows of a statement stay in it: out.sql is from the third dump, whose first row of wide has a statement of its own.
+  # The rows of a statement stay in it, also in the third kind, whose first row of wide has a statement of its own.
+  maria_dump ${kinds[2]} x >maria.sql
+  expect 0 "$g" --format mysqldump --strict "${keys[@]}" maria.sql out.sql
   grep -q '^INSERT INTO `wide`.* VALUES (1,.*);$' maria.sql || fail "the first statement of the table wide has several rows"
   maria_sql -e 'CREATE OR REPLACE DATABASE y'
   maria_sql y <out.sql || fail "MariaDB does not take statements of one row and of several rows"
@@ -158,9 +169,13 @@ SQL
   maria_sql <out.sql || fail "MariaDB does not take a dump of two databases"
   [ "$(maria_sql -e 'SELECT COUNT(*) FROM x.wide, y.wide')" = 1600 ] || fail "two databases"
   check_maria_types
-  check_folders
-  # The third dump has statements that are cut by size, so that they differ between the two databases.
-  for options in '' '--skip-extended-insert --replace'; do same "sorted.id$options.sql" "sorted.DESC$options.sql"; done
+  check_maria_conflicts
+  check_folders ''
+  check_folders 'ORDER BY seq DESC'
+  same tab tab2
+  same mydumper mydumper2
+  unset 'kinds[2]'
+  for options in "${kinds[@]}"; do same "sorted.id$options.sql" "sorted.DESC$options.sql"; done
 }
 
 # Keys with the types of CREATE TABLE have the order of the server, also values that only MariaDB has.
@@ -204,11 +219,53 @@ SQL
   done
 }
 
+# A sorted dump must do the same as the dump where its statements meet rows that exist, and read strings as the server does.
+check_maria_conflicts() {
+  local kind f table
+  maria_sql <<'SQL' || fail "MariaDB takes no table with foreign keys"
+CREATE OR REPLACE DATABASE z; USE z;
+CREATE TABLE p (id int PRIMARY KEY, s varchar(40));
+CREATE TABLE c (id int PRIMARY KEY, p int NOT NULL, FOREIGN KEY (p) REFERENCES p (id));
+INSERT INTO p SELECT seq, ELT(1 + seq % 3, 'it''s', 'a\\b', NULL) FROM seq_1_to_200;
+INSERT INTO c SELECT seq, seq * 79 % 200 + 1 FROM seq_1_to_200;
+SQL
+  maria_dump z >maria.sql
+  expect 0 "$g" --strict -k c.p:desc -k p.s -k p.id:desc maria.sql out.sql
+  expect 0 "$bin/gpusort_check" --format mysqldump -k c.p:desc -k p.s -k p.id:desc --against maria.sql out.sql >/dev/null
+  maria_sql -e 'CREATE OR REPLACE DATABASE y'
+  maria_sql y <out.sql || fail "MariaDB does not take a sorted dump with foreign keys"
+  for table in p c; do same <(maria_sql -e "SELECT * FROM z.$table ORDER BY id") <(maria_sql -e "SELECT * FROM y.$table ORDER BY id"); done
+  # Half of the rows exist with another text, and two rows of a dump can have the same key.
+  maria_dump --skip-extended-insert --no-create-info z p | sed -n '/^INSERT/p' | "$bin/gpusort" -R --random-source /dev/zero >rows.sql
+  sed 's/^INSERT/REPLACE/' rows.sql >replace.sql
+  sed 's/^INSERT/INSERT IGNORE/; p; s/,.*/,'"'again');/" rows.sql >ignore.sql
+  sed 's/;$/ ON DUPLICATE KEY UPDATE s=CONCAT(COALESCE(s,0),VALUES(s),1);/; p; s/,.* ON/,'"'again') ON/" rows.sql >update.sql
+  { echo "SET sql_mode = 'NO_BACKSLASH_ESCAPES';"; sed "s/'a.*b'/'b\\\\'/; s/'it.*s'/'\\\\''s'/" rows.sql; } >mode.sql
+  maria_dump --no-data z p >schema.sql
+  for kind in replace ignore update mode; do
+    cat schema.sql $kind.sql >maria.sql
+    expect 0 "$g" --format mysqldump maria.sql out.sql
+    ! cmp -s maria.sql out.sql || fail "$kind: the rows are in order already"
+    expect 0 "$bin/gpusort_check" --format mysqldump --against maria.sql out.sql >/dev/null
+    sed -nE '/^(INSERT|REPLACE|SET sql_mode)/p' out.sql >sorted.sql
+    for f in $kind sorted; do
+      { cat schema.sql
+        [ $kind = mode ] || echo "INSERT INTO p SELECT seq, 'old' FROM seq_1_to_100;"
+        cat $f.sql; } >load.sql
+      maria_sql -e "CREATE OR REPLACE DATABASE \`$f\`"
+      maria_sql $f <load.sql || fail "$kind: MariaDB does not take the statements"
+    done
+    [ "$(maria_sql -e "SELECT COUNT(*) FROM \`$kind\`.p")" = 200 ] || fail "$kind: rows are missing"
+    same <(maria_sql -e "SELECT * FROM \`$kind\`.p ORDER BY id") <(maria_sql -e 'SELECT * FROM sorted.p ORDER BY id')
+  done
+  grep -qF "'b\\'" maria.sql || fail "the mode has no backslash: $(grep -m 1 INTO maria.sql)"
+}
+
 # Dumps in many files, with the loops of the manual page.
 check_folders() {
   local f
-  maria_sql -e "CREATE OR REPLACE DATABASE z; USE z; CREATE TABLE z.t (id int PRIMARY KEY, s text, b varbinary(16));
-    INSERT INTO z.t SELECT seq * 7919 % 1000, ELT(1 + seq % 4, 'it''s', 'a\\nb', 'x\\\\\ty', NULL), UNHEX(MD5(seq)) FROM seq_1_to_500"
+  maria_sql -e "CREATE OR REPLACE DATABASE z; USE z; CREATE TABLE z.t (id int, s text, b varbinary(16));
+    INSERT INTO z.t SELECT seq * 7919 % 1000, ELT(1 + seq % 4, 'it''s', 'a\\nb', 'x\\\\\ty', NULL), UNHEX(MD5(seq)) FROM seq_1_to_500 $1"
   # mysqldump --tab: the table is described in a file of its own.
   rm -rf folder
   mkdir -m 777 folder
@@ -221,6 +278,7 @@ check_folders() {
   maria_sql y <SORTED/t.sql
   maria_sql y -e "LOAD DATA INFILE '$work/SORTED/t.txt' INTO TABLE t"
   same <(maria_sql -e 'SELECT *, HEX(b) FROM z.t ORDER BY id') <(maria_sql -e 'SELECT *, HEX(b) FROM y.t ORDER BY id')
+  cat SORTED/t.* | grep -av '^-- Dump completed' >"tab${1:+2}"
   # The files of MySQL Shell have the same lines, in parts that are compressed.
   if [ -e "$bin/gpusort_zst.so" ]; then
     rm -rf SORTED
@@ -244,8 +302,10 @@ check_folders() {
     myloader --socket="$work/maria/socket" --user=root --database=y --overwrite-tables --directory=SORTED >mydumper.log 2>&1 ||
       fail "myloader: $(tail -n 3 mydumper.log)"
     same <(maria_sql -e 'SELECT *, HEX(b) FROM z.t ORDER BY id') <(maria_sql -e 'SELECT *, HEX(b) FROM y.t ORDER BY id')
+    cat SORTED/*.sql >"mydumper${1:+2}"
   else
     echo "sqldump: no mydumper here" >&2
+    : | tee mydumper >mydumper2
   fi
   rm -rf folder SORTED
 }
@@ -292,7 +352,8 @@ SQL
 }
 
 check_postgres() {
-  local order options table
+  local order options table key kinds=('' --inserts '--column-inserts --rows-per-insert=7 --on-conflict-do-nothing')
+  few || kinds+=('--inserts --rows-per-insert=7' --column-inserts)
   wait "$starting" || exit 1
   check_types_of_postgres
   for order in id 'id DESC'; do
@@ -307,6 +368,8 @@ INSERT INTO "a.b" SELECT id, id % 50 / 7.0, (ARRAY['', 'it''s', E'a\nb', E'x\\\\
   decode(md5(id::text), 'hex'), id % 2 = 0, ARRAY[id, 2], NULL FROM generate_series(1, 400) id;
 UPDATE "a.b" SET parent = 401 - id WHERE id % 2 = 1;
 CREATE TABLE plain AS SELECT n, s, y FROM "a.b" ORDER BY $order;
+CREATE TABLE kid (id int PRIMARY KEY, of int NOT NULL REFERENCES "a.b");
+INSERT INTO kid SELECT id, 401 - id FROM "a.b" ORDER BY $order;
 CREATE TABLE moved (LIKE "a.b" INCLUDING ALL);
 INSERT INTO moved (id, n, s, y, b, a, parent, i) OVERRIDING SYSTEM VALUE SELECT id, n, s, y, b, a, parent, i FROM "a.b" ORDER BY $order;
 CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
@@ -318,7 +381,7 @@ INSERT INTO plain VALUES (2);
 INSERT INTO plain VALUES (1);
 END;
 SQL
-    for options in '' --inserts '--column-inserts --rows-per-insert=7 --on-conflict-do-nothing'; do
+    for options in "${kinds[@]}"; do
       "$pg/pg_dump" -h "$work/pg" -U postgres $options x >pg.sql
       expect 0 "$g" --format pgdump --strip-volatile pg.sql "sorted.${order#id }$options.sql"
       expect 0 "$bin/gpusort_check" --format pgdump --strip-volatile --against pg.sql "sorted.${order#id }$options.sql" >/dev/null
@@ -341,12 +404,25 @@ SQL
       sql -c 'DROP DATABASE IF EXISTS y' -c 'CREATE DATABASE y'
       database=y sql -f "sorted.${order#id }$options.sql" >/dev/null || fail "$options: PostgreSQL does not take the sorted dump"
       same <(database=x sql -c '\sf f' -c '\d+ plain') <(database=y sql -c '\sf f' -c '\d+ plain')
-      for table in '"a.b"' moved plain moods; do
+      for table in '"a.b"' moved plain moods kid; do
         same <(database=x sql -c "SELECT * FROM $table t ORDER BY t::text") <(database=y sql -c "SELECT * FROM $table t ORDER BY t::text")
       done
     done
+    # Backslashes are escapes in strings of such a dump.
+    PGOPTIONS='-c standard_conforming_strings=off' "$pg/pg_dump" -h "$work/pg" -U postgres --inserts x >pg.sql
+    grep -q '^SET standard_conforming_strings = off' pg.sql || fail "the server does not turn off standard_conforming_strings"
+    for key in plain.s plain.s:nocase plain.s:locale:desc plain.s:natural:nulls-first; do
+      expect 0 "$g" --strict -k "$key" -k plain.y pg.sql out.sql
+      expect 0 "$bin/gpusort_check" --format pgdump -k "$key" -k plain.y --against pg.sql out.sql >/dev/null
+    done
+    sql -c 'DROP DATABASE IF EXISTS y' -c 'CREATE DATABASE y'
+    database=y sql -f out.sql >/dev/null || fail "PostgreSQL does not take a dump without standard_conforming_strings"
+    for table in '"a.b"' plain; do
+      same <(database=x sql -c "SELECT * FROM $table t ORDER BY t::text") <(database=y sql -c "SELECT * FROM $table t ORDER BY t::text")
+    done
     # pg_dumpall has several databases.
     "$pg/pg_dumpall" -h "$work/pg" -U postgres --inserts >all.sql
+    expect 0 "$g" --format pgdump --strict --strip-volatile all.sql "sorted.${order#id }all.sql"
     expect 0 "$g" --format pgdump --strict all.sql out.sql
     expect 0 "$bin/gpusort_check" --format sqldump --against all.sql out.sql >/dev/null
     sql -c 'DROP DATABASE x' -c 'DROP DATABASE y'
@@ -358,8 +434,15 @@ SQL
       "$pg/pg_dump" -h "$work/pg" -U postgres -F$options -f pg.archive x
       expect $([ $options = d ] && echo 2 || echo 3) "$g" --format pgdump pg.archive out
       says "pg_restore -f - F.* | gpusort --format pgdump - OUTPUT sorts it"
-      "$pg/pg_restore" -f - pg.archive | "$g" --format pgdump - out.sql
-      same <(sed -n '/^COPY/,/^.\.$/p' "sorted.${order#id }.sql") <(sed -n '/^COPY/,/^.\.$/p' out.sql)
+      "$pg/pg_restore" -f - pg.archive | "$g" --format pgdump --strip-volatile - "sorted.${order#id }$options.sql"
+      same <(sed -n '/^COPY/,/^.\.$/p' "sorted.${order#id }.sql") <(sed -n '/^COPY/,/^.\.$/p' "sorted.${order#id }$options.sql")
+      few || {
+        sql -c 'DROP DATABASE IF EXISTS y' -c 'CREATE DATABASE y'
+        database=y sql -f "sorted.${order#id }$options.sql" >/dev/null || fail "$options: PostgreSQL does not take the sorted archive"
+        for table in '"a.b"' moved plain moods; do
+          same <(database=x sql -c "SELECT * FROM $table t ORDER BY t::text") <(database=y sql -c "SELECT * FROM $table t ORDER BY t::text")
+        done
+      }
     done
     # COPY ... WITH (HEADER) writes the names of the columns first.
     database=x sql -c "COPY plain (n, s) TO '$work/pg/header.txt' WITH (HEADER)"
@@ -369,7 +452,7 @@ SQL
     same <(database=x sql -c 'SELECT n, s FROM plain t ORDER BY t::text') <(database=x sql -c 'SELECT n, s FROM header t ORDER BY t::text')
     database=x sql -c 'DROP TABLE header'
   done
-  for options in '' --inserts '--column-inserts --rows-per-insert=7 --on-conflict-do-nothing'; do
+  for options in "${kinds[@]}" ${FORMATS:-c t d} all; do
     same "sorted.id$options.sql" "sorted.DESC$options.sql"
   done
 }

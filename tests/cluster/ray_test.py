@@ -150,6 +150,20 @@ def compressed(nodes):
         check("out", "want.copy")
 
 
+def dump(nodes):
+    """Statements with several rows, whose places between the rows every part must know."""
+    hook("")
+    rows = [f"({at * 7919 % 300007},'it\\'s;\n{at}')" for at in range(90000)]
+    statements = [f"INSERT INTO `t` VALUES {','.join(rows[at:at + 1000])};\n" for at in range(0, len(rows), 1000)]
+    (work / "in.sql").write_text("-- MySQL dump 10.13\nCREATE TABLE `t` (`id` int PRIMARY KEY, `s` text);\n" +
+                                 "".join(statements) + "-- Dump completed on 2026-11-27  6:00:00\n")
+    options = ["--strip-volatile", "--format=mysqldump"]
+    subprocess.run([build / "gpusort", *options, work / "in.sql", work / "want.sql"], check=True)
+    for more in [], ["--no-shared"]:
+        ended(nodes.sort(*options, *more, "--slices=4", "--parts=3", "in.sql", "out.sql"), 0)
+        check("out.sql", "want.sql")
+
+
 def node_dies(nodes, stage):
     hook(HANG.format(stage=stage))
     process = nodes.sort("in.u64", "out", *NUMBERS, "--slices=5", "--parts=5")
@@ -349,7 +363,7 @@ def main():
         subprocess.run([build / "gpusort_gen", "--type", {"csv": "orders-csv"}.get(name, name), "--bytes", "12M",
                         work / f"in.{name}"], check=True)
         subprocess.run([build / "gpusort", *options, work / f"in.{name}", work / f"want.{name}"], check=True)
-    cases = {case.__name__: case for case in (alone, own_cluster_dies, plain, compressed, tasks_die, gpus, hangs,
+    cases = {case.__name__: case for case in (alone, own_cluster_dies, plain, compressed, dump, tasks_die, gpus, hangs,
                                               full_disk, no_shared_node_dies, no_shared_stopped, no_shared_large,
                                               stopped, two_at_once, no_node_left, refused)}
     cases |= {f"{stage}_node_dies": functools.partial(node_dies, stage=stage) for stage in ("runs", "cut", "part", "prove")}

@@ -157,6 +157,18 @@ case_table() {
   nothing_left
 }
 
+# A dump, whose statements keep their numbers of rows.
+case_dump() {
+  { echo '-- MySQL dump 10.13'; echo 'CREATE TABLE `t` (`id` int PRIMARY KEY, `s` text);'
+    seq 40000 | awk '{ printf "%s(%d,\047it\134\047s;%d\047)%s", NR % 100 == 1 ? "INSERT INTO `t` VALUES " : ",", $1 * 7919 % 100003, $1,
+      NR % 100 ? "" : ";\n" }'; } >in.sql
+  "$bin/gpusort" in.sql want.sql
+  ! cmp -s in.sql want.sql || fail "the rows are in order already"
+  expect 0 slurm --wait --slices 4 --parts 3 in.sql out.sql
+  same want.sql out.sql
+  nothing_left
+}
+
 # A file for each part, names of inputs from a file, several letters in one word.
 case_folder() {
   for seed in 1 2; do "$bin/gpusort_gen" --type web-log --bytes 1M --seed $seed $seed.log; done
@@ -313,7 +325,7 @@ case_lost() {
 }
 
 # The cases of one line run at the same time.
-cases='whole table folder again twice killed ended wrong full node'
+cases='whole table dump folder again twice killed ended wrong full node'
 few || cases+='
 time lost'
 while read -r -a names; do

@@ -1,6 +1,6 @@
 // labels: brief
-// Fuzzes the formats of databases with arbitrary bytes. Byte 0 chooses the format and whether there are keys, byte 1
-// the size of a block. Wherever blocks are cut, the records and their keys must be the same and cover all the input, or
+// Fuzzes the formats of databases with arbitrary bytes. Byte 0 chooses the format and the keys, byte 1 the size of a
+// block. Wherever blocks are cut, the records and their keys must be the same and cover all the input, or
 // the error must be the same.
 #include <cstdint>
 #include <memory>
@@ -24,7 +24,8 @@ constexpr Kind kKinds[] = {{"pgcopy", -1}, {"mysql", -1},     {"mysql", '"'},   
                            {"pgdump", -1}, {"mysqldump", -1}, {"sqlitedump", -1}, {"sqldump", -1}};
 bool IsDump(const Kind& kind) { return std::string_view(kind.name).ends_with("dump"); }
 
-JobSpec OptionsOf(const Kind& kind, bool keys) {
+/// `keys` is 0 for no keys. In a dump, 1 stands for keys of the column t.a, and 2 for keys of t.a and t.b.
+JobSpec OptionsOf(const Kind& kind, unsigned keys) {
   JobSpec spec;
   spec.source.inputs = {"fuzz"};
   spec.source.table.emplace();
@@ -32,12 +33,17 @@ JobSpec OptionsOf(const Kind& kind, bool keys) {
   spec.source.table->delimiter = '\t';
   if (IsDump(kind)) spec.source.table->header = 0;
   spec.source.table->quote = kind.quote;
-  for (unsigned type = 0; keys && type <= static_cast<unsigned>(ValueType::kSeverity); ++type) {
+  for (unsigned type = 0; keys > 0 && type <= static_cast<unsigned>(ValueType::kSet); ++type) {
     ColumnKey key;
     key.number = IsDump(kind) ? 0 : type % 3 + 1;
-    key.text = key.column = IsDump(kind) ? "t.a" : std::to_string(key.number);
+    const char* const column = keys == 2 && type % 3 == 0 ? "t.b" : "t.a";
+    key.text = key.column = IsDump(kind) ? column : std::to_string(key.number);
     key.rule.type = static_cast<ValueType>(type);
     key.rule.typed = key.rule.descending = type % 2 == 0;  // dumps may give the other types
+    if (key.rule.type == ValueType::kEnum || key.rule.type == ValueType::kSet) {
+      key.rule.typed = true;
+      key.rule.labels = {"x", "it's", ""};
+    }
     spec.source.table->keys.push_back(key);
   }
   return spec;
@@ -47,7 +53,7 @@ JobSpec OptionsOf(const Kind& kind, bool keys) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t count) {
   if (count < 2 || count > 4096) return 0;
-  const JobSpec spec = OptionsOf(kKinds[bytes[0] % std::size(kKinds)], bytes[0] >= 128);
+  const JobSpec spec = OptionsOf(kKinds[bytes[0] % std::size(kKinds)], bytes[0] < 128 ? 0 : bytes[0] < 192 ? 1 : 2);
   const std::string text(reinterpret_cast<const char*>(bytes) + 2, count - 2);
   const std::unique_ptr<TableFormat> format = MakeTableFormat(spec);
   std::size_t header = 0;
