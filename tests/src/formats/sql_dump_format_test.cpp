@@ -1480,8 +1480,9 @@ TEST(SqlDumpFormat, WarnsOfValuesThatDependOnOtherRows) {
 
 // The first lines of dumps of other programs show the database. Their comments can have quotes.
 TEST(SqlDumpFormat, KnowsDumpsOfOtherPrograms) {
-  const auto sorts = [](const std::string& front, const std::string& head, const std::string& comma) {
-    TallyOf(front + head + "(10,'a')" + comma + "(9,'it''s');\n", "sqldump", "91");
+  const auto sorts = [](const std::string& front, const std::string& head, const std::string& comma,
+                        const std::string& format = "sqldump") {
+    TallyOf(front + head + "(10,'a')" + comma + "(9,'it''s');\n", format, "91");
   };
   const std::string mysql =
       "CREATE TABLE `t` (\n  `id` int NOT NULL,\n  `s` text,\n  PRIMARY KEY (`id`) USING BTREE\n);\n";
@@ -1499,6 +1500,12 @@ TEST(SqlDumpFormat, KnowsDumpsOfOtherPrograms) {
       "/*\n Navicat Premium Data Transfer\n\n Source Server         : it's\n Source Server Type    : PostgreSQL\n*/\n" +
           other,
       "INSERT INTO \"public\".\"t\" VALUES ", ", ");
+  sorts("--\n-- File generated with SQLiteStudio v3.4.4 on Fri Nov 27 06:00:00 2026\n--\nPRAGMA foreign_keys = off;\n" +
+            other,
+        "INSERT INTO t (id, s) VALUES ", ";\nINSERT INTO t (id, s) VALUES ");
+  // DBeaver and DataGrip do not show the database.
+  sorts("", "INSERT INTO shop.t (id,s) VALUES\n\t ", ",\n\t ", "mysqldump");
+  sorts("", "insert into public.t (id, s)\nvalues  ", ",\n        ", "pgdump");
   sorts("-- mysqldump-php https://github.com/ifsnop/mysqldump-php\n" + mysql, "INSERT INTO `t` VALUES ", ",");
   TallyOf("\xEF\xBB\xBFINSERT INTO t VALUES (2);\nINSERT INTO t VALUES (1);\n", "mysqldump", "12");
 }
