@@ -1504,8 +1504,8 @@ TEST(SqlDumpFormat, KnowsDumpsOfOtherPrograms) {
             other,
         "INSERT INTO t (id, s) VALUES ", ";\nINSERT INTO t (id, s) VALUES ");
   // DBeaver and DataGrip do not show the database.
-  sorts("", "INSERT INTO shop.t (id,s) VALUES\n\t ", ",\n\t ", "mysqldump");
-  sorts("", "insert into public.t (id, s)\nvalues  ", ",\n        ", "pgdump");
+  sorts(mysql, "INSERT INTO shop.t (id,s) VALUES\n\t ", ",\n\t ", "mysqldump");
+  sorts(other, "insert into public.t (id, s)\nvalues  ", ",\n        ", "pgdump");
   sorts("-- mysqldump-php https://github.com/ifsnop/mysqldump-php\n" + mysql, "INSERT INTO `t` VALUES ", ",");
   TallyOf("\xEF\xBB\xBFINSERT INTO t VALUES (2);\nINSERT INTO t VALUES (1);\n", "mysqldump", "12");
 }
