@@ -1069,14 +1069,14 @@ const tool::ToolHelp kHelp = {
       "  Floats are in IEEE totalOrder.\n"},
      {"Formats",
       "  lines, csv, tsv, jsonl, pgcopy, pgcopy-csv, pgcopy-binary, mysql, paragraphs,\n"
-       "  and the dumps pgdump, mysqldump, sqlitedump and sqldump: the formats of gpusort.\n"
-       "  In dumps, a key without a type has the type of CREATE TABLE. A table without\n"
-       "  keys is ordered by its primary key, or by all columns, with these types.\n"
-       "  Lines are ordered by all their bytes. For lines that are ordered by keys,\n"
-       "  check the order by sort -c with the same options, and the records by\n"
-       "  gpusort_check --format lines --any-order --against. Headers, bytes after the\n"
-       "  records, and the parts of a dump that are no rows must be those of the inputs.\n"
-       "  Expand compressed files through a pipe: <(zcat in.gz).\n"
+      "  and the dumps pgdump, mysqldump, sqlitedump and sqldump: the formats of gpusort.\n"
+      "  In dumps, a key without a type has the type of CREATE TABLE. A table without\n"
+      "  keys is ordered by its primary key, or by all columns, with these types.\n"
+      "  Lines are ordered by all their bytes. For lines that are ordered by keys,\n"
+      "  check the order by sort -c with the same options, and the records by\n"
+      "  gpusort_check --format lines --any-order --against. Headers, bytes after the\n"
+      "  records, and the parts of a dump that are no rows must be those of the inputs.\n"
+      "  Expand compressed files through a pipe: <(zcat in.gz).\n"
       "  log: the records of the inputs are sorted by time in memory, with 24 bytes for\n"
       "  each record, and FILE must have the same bytes. Records with equal times are\n"
       "  in the order of the inputs. The forms of the times are learnt for each input.\n"},
