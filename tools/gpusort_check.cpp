@@ -1069,7 +1069,7 @@ const tool::ToolHelp kHelp = {
       "  Floats are in IEEE totalOrder.\n"},
      {"Formats",
       "  lines, csv, tsv, jsonl, pgcopy, pgcopy-csv, pgcopy-binary, mysql, paragraphs,\n"
-      "  and the dumps pgdump, mysqldump, sqlitedump and sqldump: the formats of gpusort.\n"
+      "  and the dumps pgdump, mysqldump, sqlitedump, sqldump: the formats of gpusort.\n"
       "  In dumps, a key without a type has the type of CREATE TABLE. A table without\n"
       "  keys is ordered by its primary key, or by all columns, with these types.\n"
       "  Lines are ordered by all their bytes. For lines that are ordered by keys,\n"
