@@ -221,7 +221,14 @@ std::optional<SortResult> DoPart(const TaskArguments& task, Process& process) {
   } else if (!pieces.folder.empty() && IsDump(spec) && part.number > 0) {
     FailTask("--pieces of a dump need --offset");
   }
-  return MergePart(spec, part, task.names[0], task.names[1], pieces, process.cancel, *process.record);
+  try {
+    return MergePart(spec, part, task.names[0], task.names[1], pieces, process.cancel, *process.record);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kInternal || pieces.folder.empty()) throw;
+    FailTask("the files in --pieces " + EscapeName(pieces.folder) +
+             " or the numbers of --offset are not those of part " + std::to_string(part.number) + " (" + error.what() +
+             ")");
+  }
 }
 
 void PrintBorders(const TaskArguments& task, std::uint64_t parts, Process& process) {

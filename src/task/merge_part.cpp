@@ -38,6 +38,16 @@ std::uint64_t OffsetInOutput(const TaskCut& cut, std::uint64_t part) {
   return cut.header.size() + *before;
 }
 
+/// Calls todo(0) to todo(count - 1) on several threads, because the reads of one call wait for each other.
+template <typename Do>
+void ForEach(std::uint64_t count, Do todo) {
+  constexpr std::uint64_t kThreads = 16;
+  std::atomic<std::uint64_t> next = 0;
+  RunTogether(std::min(kThreads, count), [&] {
+    for (std::uint64_t at; (at = next++) < count;) todo(at);
+  });
+}
+
 /// Finds the bytes of each run's file that belong to a part.
 class PartRanges {
  public:
@@ -51,10 +61,9 @@ class PartRanges {
         ends_(open.folder.ReadBegins(cut_, part + 1)),
         sizes_(open.folder.ReadBegins(cut_, cut_.parts)) {}
 
-  /// Searches several runs at the same time, because the reads of one search wait for each other.
   std::vector<ByteRange> All() const {
     std::vector<ByteRange> ranges(cut_.runs);
-    ForEachRun([&](std::uint64_t run) { ranges[run] = Of(run); });
+    ForEach(cut_.runs, [&](std::uint64_t run) { ranges[run] = Of(run); });
     return ranges;
   }
 
@@ -62,7 +71,7 @@ class PartRanges {
   DumpBefore CountBefore(const std::vector<ByteRange>& ranges) const {
     const std::uint64_t part = PartOfDump(cut_.starts[part_ - 1].record);
     std::vector<DumpBefore> before(cut_.runs);
-    ForEachRun([&](std::uint64_t run) {
+    ForEach(cut_.runs, [&](std::uint64_t run) {
       const TaskRun facts = open_.folder.ReadRun(run);
       const std::vector<Fence> fences = ReadFences(open_.files, open_.folder, run, facts);
       RunFile file(open_.files, open_.folder, run, 0, facts.trailer.size(), facts.bytes, open_.order, fences);
@@ -74,15 +83,6 @@ class PartRanges {
   }
 
  private:
-  template <typename Do>
-  void ForEachRun(Do todo) const {
-    constexpr std::uint64_t kThreads = 16;
-    std::atomic<std::uint64_t> next = 0;
-    RunTogether(std::min(kThreads, cut_.runs), [&] {
-      for (std::uint64_t run; (run = next++) < cut_.runs;) todo(run);
-    });
-  }
-
   ByteRange Of(std::uint64_t run) const {
     if (begins_[run][0] == ends_[run][1]) return {begins_[run][0], ends_[run][1]};
     JobFolder& folder = open_.folder;
@@ -146,6 +146,15 @@ Source PartSource(OpenCut& open, std::uint64_t part, const PartPieces& pieces, c
   return source;
 }
 
+/// Returns the numbers in the form of --offset.
+std::string Shown(const DumpBefore& before) {
+  std::string text = std::to_string(before.bytes);
+  for (const std::uint64_t number : {before.rows, before.separators, before.statements}) {
+    text += ":" + std::to_string(number);
+  }
+  return text;
+}
+
 /// What a part of the output of a dump needs to know beside its records.
 struct DumpPart {
   std::string front;        ///< see Target::gaps
@@ -161,11 +170,76 @@ DumpPart DescribeDumpPart(OpenCut& open, std::uint64_t part, const DumpBefore& b
     return gaps.Find(PartOfDump(cut.starts[number - 1].record));
   };
   const GapList* const here = gaps_at(part);
+  if (here != nullptr &&
+      before.separators * here->separator.size() + before.statements * (here->head.size() + here->tail.size()) >
+          before.bytes) {
+    throw Error(ErrorCode::kUsage, "--offset: '" + Shown(before) + "' has more separators and statements than bytes");
+  }
   GapFront front;
   front.row = before.rows;
   front.goes_on = gaps_at(part + 1) != nullptr;
   if (here != nullptr) front.list = *here;
   return {front.Save(gaps.texts), cut.header.size() + OutputBytes(before, here, gaps.texts)};
+}
+
+/// Throws Error(kUsage) if the numbers of --offset cannot be those of the part.
+void CheckOffset(OpenCut& open, std::uint64_t part, const PartPieces& pieces, bool dump) {
+  if (!pieces.offset || part == 0 || IsPastEnd(open.cut, part)) return;
+  const PartStart& start = open.cut.starts[part - 1];
+  const std::string given = dump ? Shown(*pieces.before) : std::to_string(*pieces.offset);
+  const auto refuse = [&](const std::string& why) {
+    throw Error(ErrorCode::kUsage, "--offset: '" + given + "' is given, and " + why);
+  };
+  std::optional<std::string> known;
+  if (dump && start.before) known = Shown(*start.before);
+  if (!dump && start.bytes_before) known = std::to_string(open.cut.header.size() + *start.bytes_before);
+  if (known && *known != given) refuse("part " + std::to_string(part) + " begins at " + *known);
+  std::uint64_t most = open.cut.header.size();
+  for (std::uint64_t run = 0; run < open.cut.runs; ++run) most += open.folder.ReadRun(run).bytes;
+  if (*pieces.offset > most) refuse("all runs have only " + std::to_string(most) + " bytes");
+  if (!dump) return;
+  const DumpBefore& before = *pieces.before;
+  if (before.rows > before.bytes || before.separators > before.rows || before.statements > before.rows) {
+    refuse(
+        "these are no numbers of bytes, rows, separators and statements: each byte has at most one row, and each row "
+        "at most one separator or statement");
+  }
+}
+
+/// Returns what comes before the next part of a dump, without the number of its bytes: `before`, which comes before
+/// this part, and what `source` has, the pieces of this part. No value: no records follow.
+std::optional<DumpBefore> CountAfter(OpenCut& open, std::uint64_t part, const Source& source, const DumpBefore& before,
+                                     const CancelFlag& cancel) {
+  const TaskCut& cut = open.cut;
+  if (IsPastEnd(cut, part + 1)) return std::nullopt;
+  const std::uint64_t here = part == 0 ? 0 : PartOfDump(cut.starts[part - 1].record);
+  const std::uint64_t next = PartOfDump(cut.starts[part].record);
+  std::vector<DumpBefore> counts(source.inputs.size());
+  ForEach(counts.size(), [&](std::uint64_t piece) {
+    const std::unique_ptr<File> file = open.files.OpenInput(source.inputs[piece], false);
+    DumpPlace place;
+    place.part = here;
+    DumpReader reader(open.order.layout(), place);
+    std::uint64_t block = std::uint64_t{1} << 20;
+    for (ByteRange left = source.ranges[piece]; left.begin < left.end;) {
+      cancel.ThrowIfRequested();
+      const std::uint64_t end = std::min(left.end, left.begin + block);
+      const std::vector<std::byte> bytes = ReadBytes(*file, left.begin, end);
+      const auto newline = std::find(bytes.rbegin(), bytes.rend(), std::byte{'\n'});
+      const auto whole = end == left.end ? bytes.size() : static_cast<std::size_t>(bytes.rend() - newline);
+      if (whole == 0) {
+        block *= 2;
+        continue;
+      }
+      reader.Take(RecordSpan(bytes).first(whole));
+      left.begin += whole;
+    }
+    counts[piece] = BeforePart(reader.place(), next);
+  });
+  DumpBefore sum = here == next ? before : DumpBefore();
+  for (const DumpBefore& one : counts) sum += one;
+  sum.bytes = 0;
+  return sum;
 }
 
 /// Returns the size of a part of the output of a dump, if the cut knows where the part and the next one begin. `around`
@@ -214,8 +288,9 @@ std::optional<SortResult> MergePart(const JobSpec& spec, TaskNumber part, const 
     places.emplace(open, part.number, spec.order.unique);
     ranges = places->All();
   }
+  if (!pieces.folder.empty()) CheckOffset(open, part.number, pieces, dump);
+  DumpBefore before;
   if (dump && !empty) {
-    DumpBefore before;
     if (part.number > 0 && cut.starts[part.number - 1].before) {
       before = *cut.starts[part.number - 1].before;
     } else if (!places) {
@@ -253,6 +328,10 @@ std::optional<SortResult> MergePart(const JobSpec& spec, TaskNumber part, const 
   target.gaps = of_dump.front;
   if (dump) target.verify = false;  // the format cannot read a part of a dump: VerifyPieces() does it
   JobSpec job = SubJob(open.runs, PartSource(open, part.number, pieces, ranges), std::move(target));
+  if (dump && !empty && !pieces.folder.empty()) {
+    made.before = before;
+    made.after = CountAfter(open, part.number, job.source, before, cancel);
+  }
   if (job.limits.temp_dirs.empty()) job.limits.temp_dirs = {pieces.folder.empty() ? folder : pieces.folder};
   job.order.merge = true;
   std::vector<std::byte> around;  // the bytes before and after the records; a part without records has only these

@@ -211,9 +211,13 @@ void to_json(TaskJson& json, const TaskPart& part) {
           {"first", BytesJson(part.first)},
           {"last", BytesJson(part.last)},
           {"pieces", BytesJson(std::as_bytes(std::span(part.pieces)))}};
+  if (part.before) json["before"] = BeforeJson(*part.before);
+  if (part.after) json["after"] = BeforeJson(*part.after);
 }
 
 void from_json(const TaskJson& json, TaskPart& part) {
+  if (json.contains("before")) part.before = BeforeFromJson(json.at("before"));
+  if (json.contains("after")) part.after = BeforeFromJson(json.at("after"));
   json.at("bytes").get_to(part.bytes);
   json.at("offset").get_to(part.offset);
   json.at("dump_begin").get_to(part.dump_begin);

@@ -101,6 +101,7 @@ struct DumpBefore {
     statements += other.statements;
     return *this;
   }
+  friend bool operator==(const DumpBefore&, const DumpBefore&) = default;
 };
 
 /// A position in the records of all sorted runs: directly before the record at `offset` of run number `run`. With -u:
@@ -141,6 +142,8 @@ struct TaskPart {
   std::uint64_t offset = 0;  ///< the offset in the output; 0 if the part has a separate file
   /// Only for dumps: the offsets in the uncompressed output where the part begins and ends.
   std::uint64_t dump_begin = 0, dump_end = 0;
+  /// Only for dumps with --pieces: what came before this part, and what comes before the next one, without its bytes.
+  std::optional<DumpBefore> before{}, after{};
   std::uint64_t inode = 0;
   std::uint64_t birth_ns = 0;  ///< the time when the file was made, in ns; 0 if the file system does not know it
   RecordSum sum;               ///< the checksum of the records of the part

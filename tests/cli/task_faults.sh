@@ -533,17 +533,17 @@ rm -r dir node? driver pieces
 # A dump from pieces. A wrong --offset puts the texts between rows to wrong places, which `prove` notices.
 { printf -- '-- MySQL dump 10.13\nCREATE TABLE t (a int PRIMARY KEY);\n'; seq 30000 -1 1 | paste -d, - - - | sed 's/,/),(/g; s/.*/INSERT INTO t VALUES (&);/'; } >rows.sql
 expect 0 "$bin/gpusort" rows.sql want.sql
-# piece J OUTPUT [WRONG]: merges part J of 3 from pieces. WRONG is added to the numbers of bytes and rows before it.
+# piece J OUTPUT [BYTES ROWS SEPARATORS]: merges part J of 3 from pieces. The numbers are added to those of --offset.
 piece() {
-  local j=$1 k begin end offset
+  local j=$1 k begin end offset wrong="${*:3}"
   rm -rf pieces dir/part-0000$j-of-*
   mkdir pieces
   for k in 0 1 2 3; do
     begin=$(sed -n "$((j + 1))s/ .*//p" borders$k) end=$(sed -n "$((j + 2))s/ .*//p" borders$k)
     head -c "$end" dir/run-0000$k | tail -c +$((begin + 1)) >pieces/run-0000$k
   done
-  offset=$(awk -v line=$((j + 1)) -v wrong="${3:-0}" 'FNR == line { for (i = 2; i <= 5; ++i) n[i] += $i }
-    END { print n[2] + wrong ":" n[3] + wrong ":" n[4] ":" n[5] }' borders?)
+  offset=$(awk -v line=$((j + 1)) -v wrong="${wrong:-0 0 0}" 'FNR == line { for (i = 2; i <= 5; ++i) n[i] += $i }
+    END { split(wrong, add); print n[2] + add[1] ":" n[3] + add[2] ":" n[4] + add[3] ":" n[5] }' borders?)
   [ "$offset" != 0:0:0:0 ] || offset=0
   expect 0 "$t" part --part $j/3 --pieces pieces --offset "$offset" dir "$2"
 }
@@ -553,15 +553,33 @@ for output in out.sql out.sql.gz folder/; do
   for k in 0 1 2 3; do "$t" borders --run $k --parts 3 dir >borders$k; done
   for j in 0 2; do piece $j $output; done
   refused "part 0 begins at 0, and '1:0:0:0' is given" part --part 0/3 --pieces pieces --offset 1:0:0:0 dir $output
-  piece 1 $output 1
-  expect 8 "$t" prove --parts 3 dir $output
-  says 'part 1 does not begin where the part before it ends'
+  # The first two change the number of bytes by nothing: they cancel each other out.
+  for wrong in '0 1 1' '-1 1 0' '1 1 0'; do
+    piece 1 $output $wrong
+    expect 8 "$t" prove --parts 3 dir $output
+    says 'part 1 does not begin where the part before it ends'
+  done
+  # Numbers that no part can have, and the pieces of another part.
+  piece 1 $output
+  rm dir/part-00001-of-*
+  refused 'all runs have only' part --part 1/3 --pieces pieces --offset 99999999999:0:0:0 dir $output
+  refused 'each byte has at most one row' part --part 1/3 --pieces pieces --offset 9:99:0:0 dir $output
+  piece 0 $output
+  refused 'are not those of part 1' part --part 1/3 --pieces pieces --offset 99:9:9:0 dir $output
   for j in 0 1 2; do piece $j $output; done
   expect 0 "$t" prove --parts 3 dir $output
   case $output in *.gz) gzip -dc $output ;; *.sql) cat $output ;; *) cat folder/part-* ;; esac | cmp - want.sql || fail "$output from pieces"
   rm -rf dir out.sql* folder
 done
-rm -r pieces
+# A cut without --fences-only knows where parts begin.
+runs rows.sql
+expect 0 "$t" cut --parts 3 dir
+refused "'9:9:9:0' is given, and part 1 begins at [0-9]*:[0-9]*:[0-9]*:0" part --part 1/3 --pieces pieces --offset 9:9:9:0 dir out.sql
+rm -r dir
+runs -k id:int in.csv
+expect 0 "$t" cut --parts 3 dir
+refused "'7' is given, and part 1 begins at [0-9]" part --part 1/3 --pieces pieces --offset 7 dir out
+rm -r dir pieces
 
 # A row whose key the server may change, in another slice than the ON DUPLICATE KEY for which this key matters.
 { printf -- '-- MySQL dump 10.13\nCREATE TABLE t (a tinyint PRIMARY KEY);\nINSERT INTO t VALUES (999)'; seq -f ',(%g)' 120 -1 1
