@@ -9,8 +9,6 @@ namespace {
 
 // A thread takes a few members at a time, so that threads seldom wait for each other.
 std::size_t MembersOfSlot(unsigned threads) { return threads <= 1 ? 1 : 4; }
-/// Returns the number of slots: one for each thread, one to fill and one to take bytes from.
-std::size_t RingSlots(unsigned threads) { return threads <= 1 ? 1 : std::size_t{threads} + 2; }
 /// One more byte shows that a member is too long.
 std::size_t OutBytes(std::size_t members) { return members * kMostSizedBytes + 1; }
 
@@ -21,78 +19,50 @@ MemberRing::MemberRing(const CodecModule& module, std::uint64_t window, unsigned
       window_(window),
       most_workers_(threads <= 1 ? 0 : threads),
       members_of_slot_(MembersOfSlot(threads)),
-      slots_(RingSlots(threads)) {
+      own_([this](Slot& slot) { Expand(*decoders_.front(), slot); }),
+      ring_(RingSlots(threads)) {
   decoders_.push_back(module.make_decoder(window));
-}
-
-MemberRing::~MemberRing() { StopWorkers(); }
-
-void MemberRing::StopWorkers() noexcept {
-  {
-    const std::lock_guard lock(mutex_);
-    stop_ = true;
-  }
-  work_.notify_all();
-  workers_.clear();
 }
 
 void MemberRing::StartWorker() {
   decoders_.push_back(module_.make_decoder(window_));
-  if (StartThread(workers_, [this, decoder = decoders_.back().get()] { Work(*decoder); }).empty()) return;
+  MemberDecoder& decoder = *decoders_.back();
+  if (ring_.StartWorker([this, &decoder](Slot& slot) { Expand(decoder, slot); })) return;
   // With fewer threads the bytes are the same and take longer.
   decoders_.pop_back();
-  most_workers_ = workers_.size();
+  most_workers_ = ring_.workers();
 }
 
-void MemberRing::Work(MemberDecoder& decoder) {
-  std::unique_lock lock(mutex_);
-  while (true) {
-    work_.wait(lock, [&] { return stop_ || !queue_.empty(); });
-    if (stop_) return;
-    Slot& slot = *queue_.front();
-    queue_.pop_front();
-    lock.unlock();
-    Expand(decoder, slot);
-    lock.lock();
-    slot.done = true;
-    done_.notify_one();
-  }
-}
-
-void MemberRing::Expand(MemberDecoder& decoder, Slot& slot) const noexcept {
-  try {
-    if (slot.out.empty()) slot.out.resize(OutBytes(members_of_slot_));
-    std::span<const std::byte> rest = slot.in;
-    std::span<std::byte> out = slot.out;
-    for (Member& member : slot.members) {
-      std::span<const std::byte> in = rest.first(member.bytes);
-      rest = rest.subspan(member.bytes);
-      std::span<std::byte> room = out.first(kMostSizedBytes + 1);
-      try {
-        decoder.Begin(in.first(module_.head_bytes));
-        for (bool ended = false; !ended;) {
-          const std::size_t before = in.size() + room.size();
-          ended = decoder.Decode(in, room);
-          if (room.empty()) throw Refusal{"a block expands to more than 64 KiB"};
-          if (!ended && in.size() + room.size() == before) throw Refusal{"a block is longer than its head says"};
-        }
-        if (!in.empty()) throw Refusal{"a block is shorter than its head says"};
-      } catch (const Refusal& refusal) {
-        slot.refusal = refusal;
-        slot.refused_at = member.bytes - in.size();
-        return;
+void MemberRing::Expand(MemberDecoder& decoder, Slot& slot) const {
+  if (slot.out.empty()) slot.out.resize(OutBytes(members_of_slot_));
+  std::span<const std::byte> rest = slot.in;
+  std::span<std::byte> out = slot.out;
+  for (Member& member : slot.members) {
+    std::span<const std::byte> in = rest.first(member.bytes);
+    rest = rest.subspan(member.bytes);
+    std::span<std::byte> room = out.first(kMostSizedBytes + 1);
+    try {
+      decoder.Begin(in.first(module_.head_bytes));
+      for (bool ended = false; !ended;) {
+        const std::size_t before = in.size() + room.size();
+        ended = decoder.Decode(in, room);
+        if (room.empty()) throw Refusal{"a block expands to more than 64 KiB"};
+        if (!ended && in.size() + room.size() == before) throw Refusal{"a block is longer than its head says"};
       }
-      member.made = kMostSizedBytes + 1 - room.size();
-      out = out.subspan(member.made);
-      ++slot.good;
+      if (!in.empty()) throw Refusal{"a block is shorter than its head says"};
+    } catch (const Refusal& refusal) {
+      slot.refusal = refusal;
+      slot.refused_at = member.bytes - in.size();
+      return;
     }
-  } catch (...) {
-    slot.error = std::current_exception();
+    member.made = kMostSizedBytes + 1 - room.size();
+    out = out.subspan(member.made);
+    ++slot.good;
   }
 }
 
 void MemberRing::Add(std::span<const std::byte> member) {
-  Slot& slot = Filling();
+  Slot& slot = ring_.filling();
   if (slot.members.empty()) slot.in.reserve(members_of_slot_ * kMostSizedBytes);
   slot.in.insert(slot.in.end(), member.begin(), member.end());
   slot.members.push_back({member.size()});
@@ -100,34 +70,14 @@ void MemberRing::Add(std::span<const std::byte> member) {
 }
 
 void MemberRing::Flush() {
-  if (full() || Filling().members.empty()) return;
-  Slot& slot = Filling();
-  ++under_way_;
-  std::size_t waiting = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    queue_.push_back(&slot);
-    waiting = queue_.size();
-  }
-  work_.notify_one();
+  if (full() || ring_.filling().members.empty()) return;
+  const std::size_t waiting = ring_.Queue();
   // The caller may soon expand one group. To start a thread takes less time than to expand another one.
-  if (waiting > 1 && workers_.size() < most_workers_) StartWorker();
+  if (waiting > 1 && ring_.workers() < most_workers_) StartWorker();
 }
 
 MemberRing::Taken MemberRing::Take(std::span<std::byte> out) {
-  Slot& slot = slots_[oldest_];
-  {
-    std::unique_lock lock(mutex_);
-    if (!queue_.empty() && queue_.front() == &slot) {
-      queue_.pop_front();
-      lock.unlock();
-      Expand(*decoders_.front(), slot);
-      lock.lock();
-      slot.done = true;
-    }
-    done_.wait(lock, [&] { return slot.done; });
-  }
-  if (slot.error) std::rethrow_exception(slot.error);
+  Slot& slot = ring_.Oldest(own_);
   if (taken_members_ == slot.good) return {.refusal = slot.refusal, .refused_at = slot.refused_at};
   const Member& member = slot.members[taken_members_];
   Taken taken;
@@ -142,11 +92,9 @@ MemberRing::Taken MemberRing::Take(std::span<std::byte> out) {
   slot.in.clear();
   slot.members.clear();
   slot.good = 0;
-  slot.done = false;
   taken_members_ = 0;
   taken_bytes_ = 0;
-  oldest_ = (oldest_ + 1) % slots_.size();
-  --under_way_;
+  ring_.Pop();
   return taken;
 }
 

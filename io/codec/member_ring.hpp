@@ -2,19 +2,15 @@
 // without expanding the members before them. Start at MemberRing.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <exception>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "io/codec/codec_module.hpp"
-#include "kernels/thread.hpp"
+#include "io/codec/slot_ring.hpp"
 
 namespace gpusort {
 
@@ -27,13 +23,10 @@ class MemberRing {
   /// Makes a ring for the members of `module`, whose member_size must not be null. `window` is the argument of
   /// CodecModule::make_decoder. If `threads` is at least 2, the ring has up to so many workers, and otherwise none.
   MemberRing(const CodecModule& module, std::uint64_t window, unsigned threads);
-  MemberRing(const MemberRing&) = delete;
-  MemberRing& operator=(const MemberRing&) = delete;
-  ~MemberRing();
 
-  bool full() const { return under_way_ == slots_.size(); }
+  bool full() const { return ring_.full(); }
   /// Returns true if no member is left to be taken. Call Flush() before.
-  bool empty() const { return under_way_ == 0; }
+  bool empty() const { return ring_.empty(); }
   /// Adds a copy of the next member of the file. Call this only if full() returns false.
   void Add(std::span<const std::byte> member);
   /// Queues the members added so far, so that a thread can expand them.
@@ -63,33 +56,22 @@ class MemberRing {
     std::size_t good = 0;            ///< number of members that were expanded
     std::optional<Refusal> refusal;  ///< why the member after the good ones cannot be expanded
     std::uint64_t refused_at = 0;    ///< the offset in that member
-    std::exception_ptr error;
-    bool done = false;  ///< guarded by mutex_
   };
+  using Ring = SlotRing<Slot>;
 
-  Slot& Filling() { return slots_[(oldest_ + under_way_) % slots_.size()]; }
   void StartWorker();
-  void Work(MemberDecoder& decoder);
-  void Expand(MemberDecoder& decoder, Slot& slot) const noexcept;
-  void StopWorkers() noexcept;
+  void Expand(MemberDecoder& decoder, Slot& slot) const;
 
   const CodecModule& module_;
   const std::uint64_t window_;
   std::size_t most_workers_;
   const std::size_t members_of_slot_;
-  std::vector<Slot> slots_;
-  std::size_t oldest_ = 0;  ///< slots_[oldest_] and the next under_way_ - 1 are queued, being expanded, or done
-  std::size_t under_way_ = 0;
-  std::size_t taken_members_ = 0;   ///< of the oldest slot
-  std::uint64_t taken_bytes_ = 0;   ///< expanded bytes of the oldest slot
-  std::uint64_t member_taken_ = 0;  ///< expanded bytes of the oldest member
-  std::mutex mutex_;
-  std::condition_variable work_;
-  std::condition_variable done_;
-  std::deque<Slot*> queue_;                               ///< guarded by mutex_
-  bool stop_ = false;                                     ///< guarded by mutex_
+  std::size_t taken_members_ = 0;                         ///< of the oldest slot
+  std::uint64_t taken_bytes_ = 0;                         ///< expanded bytes of the oldest slot
+  std::uint64_t member_taken_ = 0;                        ///< expanded bytes of the oldest member
   std::vector<std::unique_ptr<MemberDecoder>> decoders_;  ///< the first is the caller's, the others are the workers'
-  Threads workers_;
+  const Ring::Work own_;                                  ///< expands a group on the caller's thread
+  Ring ring_;                                             // its workers end before the decoders are destroyed
 };
 
 }  // namespace gpusort

@@ -21,6 +21,7 @@
 #include <string>
 #include <thread>
 
+#include "io/codec/slot_ring.hpp"
 #include "io/stream.hpp"
 #include "io_support.hpp"
 #include "records.hpp"
@@ -899,6 +900,39 @@ TEST(ChooseTempCodec, LeavesAloneWhatDoesNotGetSmallerOrCannotBeJudged) {
   const Bytes log = Log(100'000, 1);
   for (const double speed : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN()}) {
     EXPECT_EQ(ChooseTempCodec(AsSpan(log), speed, 16), Codec::kNone);
+  }
+}
+
+// Each slot comes back once, in order, with the result or the exception of its own work, also without a worker.
+TEST(SlotRing, GivesSlotsBackInOrderWithTheirResults) {
+  struct Slot {
+    int in = 0, out = 0;
+  };
+  const auto square = [](Slot& slot) {
+    if (slot.in % 7 == 0) throw std::runtime_error(std::to_string(slot.in));
+    slot.out = slot.in * slot.in;
+  };
+  for (const unsigned workers : {0, 1, 3}) {
+    SlotRing<Slot> ring(RingSlots(workers));
+    for (unsigned i = 0; i < workers; ++i) ASSERT_TRUE(ring.StartWorker(square));
+    int next = 1;
+    const auto take = [&](bool alone) {
+      if (next % 7 == 0) {
+        EXPECT_THROW(ring.Oldest(alone ? SlotRing<Slot>::Work(square) : nullptr), std::runtime_error);
+      } else {
+        EXPECT_EQ(ring.Oldest(alone ? SlotRing<Slot>::Work(square) : nullptr).out, next * next);
+      }
+      ring.Pop();
+      ++next;
+    };
+    for (int i = 1; i <= 500; ++i) {
+      ASSERT_FALSE(ring.full());
+      ring.filling().in = i;
+      ring.Queue();
+      while (!ring.empty() && (ring.full() || ring.OldestIsDone())) take(workers == 0 || i % 3 == 0);
+    }
+    while (!ring.empty()) take(workers == 0);
+    EXPECT_EQ(next, 501);
   }
 }
 
