@@ -11,6 +11,7 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "cli/command_line.hpp"
+#include "cli/help.hpp"
 #include "cli/parse_options.hpp"
 #include "cli/process.hpp"
 #include "cli/task_options.hpp"
@@ -23,92 +24,6 @@ namespace gpusort {
 namespace {
 
 using Words = std::vector<std::string>;
-
-constexpr const char* kTaskHelp =
-    R"(gpusort_task does one piece of a sort, so that many processes can share the
-work, on one machine or on many. All tasks of a job share the folder DIR. A task
-may run again on any machine and at any time: it writes the same bytes. Run the
-tasks in this order:
-
-  gpusort_task scan --slice K/N --into DIR [OPTION]... INPUT...
-      Optional. Finds where the records of a slice begin, in csv, tsv, pgcopy,
-      pgcopy-csv, pgcopy-binary, dumps, mysql, paragraphs or log. There this
-      depends on the bytes before the slice. Without scan, each task of runs
-      reads these bytes. Scan all slices before the first task of runs. For
-      pgcopy-binary, dumps and log, the slice with the beginning of a file
-      reads the whole file.
-
-  gpusort_task runs --slice K/N --into DIR [OPTION]... INPUT...
-      Sorts slice K of N. K counts from 0. The slice has the records that begin
-      in the Kth of N equal ranges of the inputs' bytes. A compressed input
-      belongs to one slice. The OPTIONs are those of gpusort: order, format,
-      --memory and so on. Makes DIR, for this user alone. Refuses a DIR that
-      others can write in, and a DIR that is a link.
-
-  gpusort_task cut --parts P [--fences-only] [--force-format] DIR
-      Finds where P parts of equal size begin. Needs all runs. With
-      --fences-only it does not read the runs: the sizes of the parts differ
-      more, and OUTPUT must be a folder. Runs of dumps hold the sort keys, too:
-      they take 1.2 to 4 times as many bytes as the dump, and the sizes of the
-      parts differ more.
-      If no record of any slice has a value for a key, that is exit 3, unless
-      --force-format is given.
-
-  gpusort_task part --part J/P [OPTION]... DIR OUTPUT
-      Merges part J of P. J counts from 0. If OUTPUT ends with '/', it is a
-      folder that others must not be able to write in. The part is then a file
-      part-JJJJJ-of-PPPPP with the header and the trailer of the inputs.
-      Otherwise each part is written to its place in one hidden file beside
-      OUTPUT. Parts are compressed if OUTPUT is named .gz .bgz .bz2 .xz .zst
-      .lz4, or if runs got --compress. A compressed part is a complete file,
-      part-JJJJJ-of-PPPPP.gz. For one OUTPUT, it is in a hidden folder beside
-      OUTPUT. The OPTIONs are those that change no bytes: --memory, --threads,
-      --temp-dir, --device, --no-fsync, --stats, --trace, --report, --progress,
-      --log-level and so on.
-
-  gpusort_task prove --parts P [--trust] DIR OUTPUT
-      Checks that all parts are there, are in order, and have the records of all
-      runs. Then gives the one file its name. Copies compressed parts into this
-      file. Reads all parts, on --threads cores, and compares them with
-      checksums of the bytes that were written. A part that differs is exit 8.
-      With --trust it does not read the parts, and only finds parts that are
-      missing, cut or too long.
-
-The machines may share no folder for runs. Each machine then has a DIR with
-job.json, its own runs, and the files of the other runs that are named below:
-
-  gpusort_task cut --fences-only --parts P DIR
-      Needs the .json and .fences of all runs. All later tasks need cut-P.json.
-
-  gpusort_task borders --run K --parts P DIR
-      Must run on the machine that has run K. Prints P+1 lines: the offset in
-      the run's file at which each part begins, and the end. For dumps, each
-      line has four more numbers.
-
-  gpusort_task part --part J/P --pieces FOLDER [--offset BYTES] [OPTION]...
-                    DIR OUTPUT
-      Merges the files in FOLDER, which are named as the runs. Each has the
-      header of its run (the bytes up to the first border) and the bytes of the
-      part. Needs the .json of all runs. --offset is where the part begins in
-      the one OUTPUT: 0 for J = 0, otherwise the end of the header and of all
-      parts before it. Compressed parts need no --offset. Parts of dumps with
-      J > 0 need it in any case: add up each of the four numbers that borders
-      prints over all runs, and write the sums with ':' between them.
-
-Tasks take all formats in every order. --top works for any OUTPUT. -u needs a
-folder or a compressed OUTPUT. Streams have no slices: write them to files
-first. Remove DIR when the job is done. Exit codes are those of gpusort. A task
-that runs too early ends with 2.
-)";
-
-std::string TaskManual() {
-  std::string text = ".TH GPUSORT_TASK 1\n.SH NAME\ngpusort_task \\- one piece of a sort that many processes do\n";
-  text += ".SH DESCRIPTION\n.nf\n";
-  for (const char* c = kTaskHelp; *c != '\0'; ++c) {
-    text += *c == '-' ? "\\-" : *c == '\'' ? "\\(aq" : std::string(1, *c);
-  }
-  return text + ".fi\n.SH SEE ALSO\n.BR gpusort (1)\n";
-}
 
 constexpr std::uint64_t kMostTasks = std::uint64_t{1} << 20;
 
@@ -271,7 +186,7 @@ std::optional<SortResult> DoTask(const TaskArguments& task, Process& process) {
 int RunTask(Process& process, const Words& words) {
   const std::string command = words.empty() ? "--help" : words[0];
   if (command == "--help" || command == "--help=man" || command == "--version") {
-    Print(command == "--help" ? kTaskHelp : command == "--version" ? VersionText({}) : TaskManual());
+    Print(command == "--help" ? TaskHelp() : command == "--version" ? VersionText({}) : TaskManual());
     return 0;
   }
   if (AsksForJsonLog(words)) InitLog("info", "", LogFormat::kJson);

@@ -1016,6 +1016,8 @@ unsigned PartitionsFor(std::uint64_t bytes) {
 
 // ---- Command line ------------------------------------------------------------------------------------------------
 
+const std::string kFormatNames = check::FormatNames(), kFormatHelp = "one of: " + kFormatNames + "; see Formats";
+
 const tool::ToolHelp kHelp = {
     "gpusort_check",
     "check that a file is sorted and has the records of its inputs",
@@ -1028,8 +1030,7 @@ const tool::ToolHelp kHelp = {
     {{"type", 0, "TYPE", "each record is a number of this type", false,
       "i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 i16be i32be i64be u16be u32be u64be f32be f64be"},
      {"record-size", 0, "N", "records of N bytes"},
-     {"format", 0, "FORMAT", "lines, or a format with columns, see Formats", false,
-      "lines csv tsv jsonl pgcopy pgcopy-csv pgcopy-binary pgdump mysqldump sqlitedump sqldump mysql paragraphs log"},
+     {"format", 0, "FORMAT", kFormatHelp.c_str(), false, kFormatNames.c_str()},
      {"key", 'k', "KEY", "a key that records are ordered by, see Keys; may be repeated, most important key first",
       true},
      {"zero-terminated", 'z', "", "lines end with NUL"},
@@ -1068,10 +1069,9 @@ const tool::ToolHelp kHelp = {
       "  record.\n"
       "  Floats are in IEEE totalOrder.\n"},
      {"Formats",
-      "  lines, csv, tsv, jsonl, pgcopy, pgcopy-csv, pgcopy-binary, mysql, paragraphs,\n"
-      "  and the dumps pgdump, mysqldump, sqlitedump, sqldump: the formats of gpusort.\n"
-      "  In dumps, a key without a type has the type of CREATE TABLE. A table without\n"
-      "  keys is ordered by its primary key, or by all columns, with these types.\n"
+      "  The formats are those of gpusort. In dumps, a key without a type has the type\n"
+      "  of CREATE TABLE. A table without keys is ordered by its primary key, or by all\n"
+      "  columns, with these types.\n"
       "  Lines are ordered by all their bytes. For lines that are ordered by keys,\n"
       "  check the order by sort -c with the same options, and the records by\n"
       "  gpusort_check --format lines --any-order --against. Headers, bytes after the\n"

@@ -5,8 +5,10 @@
 #include <sstream>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "cli/option_table.hpp"
+#include "formats/registry.hpp"
 #include "help_texts.hpp"
 
 namespace gpusort {
@@ -191,6 +193,18 @@ std::string RoffExamples() {
   return text + ".EE\n.RE\n";
 }
 
+/// Returns `words` as roff: "a, b and c."
+std::string RoffList(std::string_view words) {
+  std::istringstream rest{std::string(words)};
+  const std::vector<std::string> list{std::istream_iterator<std::string>(rest), {}};
+  std::string text;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (i > 0) text += i + 1 < list.size() ? ", " : " and ";
+    text += (list[i].find('-') != std::string::npos ? "\\%" : "") + Escape(list[i], false);
+  }
+  return text + ".\n";
+}
+
 /// Replaces the line of `page` that begins with `mark`.
 void ReplaceLine(std::string& page, const char* mark, const std::string& lines) {
   const std::size_t begin = page.find(mark);
@@ -199,6 +213,8 @@ void ReplaceLine(std::string& page, const char* mark, const std::string& lines) 
 
 std::string Manual() {
   std::string page = kManualPage;
+  ReplaceLine(page, ".\\\" EXTENSIONS", RoffList(StaticText().AddOfRows(&FormatRow::extensions).text));
+  ReplaceLine(page, ".\\\" FORMATS", RoffList(StaticText().AddOfRows(&FormatRow::name).text));
   ReplaceLine(page, ".\\\" OPTIONS", RoffOptions());
   ReplaceLine(page, ".\\\" EXAMPLES", RoffExamples());
   return page;
@@ -258,6 +274,16 @@ std::string HelpText(HelpTopic topic) {
       break;
   }
   return ShortHelp();
+}
+
+std::string TaskHelp() { return kTaskHelp; }
+
+std::string TaskManual() {
+  std::string text = ".TH GPUSORT_TASK 1\n.SH NAME\ngpusort_task \\- one piece of a sort that many processes do\n";
+  text += ".SH DESCRIPTION\n.nf\n";
+  std::istringstream lines(kTaskHelp);
+  for (std::string line; std::getline(lines, line);) text += Escape(line, true) + "\n";
+  return text + ".fi\n.SH SEE ALSO\n.BR gpusort (1)\n";
 }
 
 }  // namespace gpusort

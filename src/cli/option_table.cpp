@@ -568,7 +568,9 @@ constexpr OptionRow kRows[] = {
              "programs",
      .more = "The manual page is roff: gpusort --help=man | man -l -. --help=json prints an array with one object for "
              "each option: name, letter, argument (empty for a flag), words that the value may be, whether it repeats, "
-             "changes_bytes (of the output), section and help."},
+             "changes_bytes (of the output), section and help. The option format also has formats: of each format with "
+             "columns the name, the extensions, and scanned, which is true if the bytes before a record can decide "
+             "where it begins."},
     {.section = kReports, .name = "completion", .argument = "SHELL", .traits = kWithCheck | kFirst | kWordsOnly,
      .set = [](Typed& to, Text shell) { Ask(to, Action::kCompletion); to.spec.shell = shell; },
      .words = "bash zsh fish",

@@ -1,6 +1,6 @@
 // The table of all formats of records with columns, with one row for each format. The options, file extensions, help,
-// manual page, completion and messages are made from this table. A new format needs a class and a row here. Start at
-// kFormatRows.
+// manual page, completion and messages are made from this table, and programs read it from --help=json. A new format
+// needs a class, a row here, and, if the class is not in a header, a function in formats.hpp. Start at kFormatRows.
 #pragma once
 
 #include <cstddef>

@@ -61,6 +61,10 @@ assert rows["output"]["letter"] == "o" and rows["key"]["repeats"] and rows["key"
 assert rows["reverse"]["argument"] == "" and rows["random-source"]["changes_bytes"]
 assert rows["progress"]["words"] == ["auto", "always", "never"]
 assert rows[""]["letter"] == "C"
+formats = {row["name"]: row for row in rows["format"]["formats"]}
+assert ["binary", "lines", *formats] == rows["format"]["words"]
+assert formats["jsonl"] == {"name": "jsonl", "extensions": [".jsonl", ".ndjson", ".json"], "scanned": False}
+assert [name for name, row in formats.items() if not row["scanned"]] == ["jsonl"] and formats["log"]["extensions"] == []
 PY
 "$g" --help=man | cmp - "$bin/gpusort.1" || fail "gpusort.1 is not what --help=man prints"
 if command -v groff >/dev/null; then

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstring>
 #include <deque>
+#include <iterator>
 #include <map>
 #include <regex>
 #include <utility>
@@ -2163,39 +2164,49 @@ class ParagraphReader : public TableReader {
   std::vector<std::string> names_;  ///< the names of the keys, in lower case
 };
 
+/// A format of gpusort: its name, and the values that Table has without options. `null`: a text for null; empty: none.
+struct FormatRow {
+  const char* name;
+  Kind kind;
+  int delimiter, quote, escape;
+  std::uint64_t header;
+  const char* null;
+};
+constexpr FormatRow kFormats[] = {
+    {"lines", Kind::kLines, '\t', -1, -1, 0, ""},
+    {"csv", Kind::kCsv, ',', '"', -1, 1, "\\N"},
+    {"tsv", Kind::kCsv, '\t', -1, -1, 1, "\\N"},
+    {"jsonl", Kind::kJson, '\t', -1, '\\', 0, ""},
+    {"pgcopy", Kind::kCopy, '\t', -1, '\\', 0, ""},
+    {"pgcopy-csv", Kind::kCsv, ',', '"', -1, 0, ""},
+    {"pgcopy-binary", Kind::kCopyBinary, '\t', -1, '\\', 0, ""},
+    {"pgdump", Kind::kDump, '\t', -1, '\\', 0, ""},
+    {"mysqldump", Kind::kInserts, '\t', -1, '\\', 0, ""},
+    {"sqlitedump", Kind::kInserts, '\t', -1, '\\', 0, ""},
+    {"sqldump", Kind::kInserts, '\t', -1, '\\', 0, ""},
+    {"mysql", Kind::kCopy, '\t', -1, '\\', 0, ""},
+    {"paragraphs", Kind::kParagraphs, '\t', -1, '\\', 0, ""},
+};
+
 }  // namespace
 
+std::string FormatNames() {
+  std::string names;
+  for (const FormatRow& row : kFormats) names += row.name + std::string(" ");
+  return names + "log";
+}
+
 Table TableOf(const std::string& name) {
+  const auto* const row = std::ranges::find(kFormats, name, &FormatRow::name);
+  if (row == std::end(kFormats)) throw BadRule("is none of: " + FormatNames());
   Table table;
   table.name = name;
-  table.delimiter = '\t';
-  if (name == "lines") return table;
-  if (name == "csv" || name == "tsv" || name == "pgcopy-csv") {
-    table.kind = Kind::kCsv;
-    table.delimiter = name == "tsv" ? '\t' : ',';
-    if (name != "tsv") table.quote = '"';
-    table.header = name == "pgcopy-csv" ? 0 : 1;
-    if (name != "pgcopy-csv") table.nulls.emplace_back("\\N");
-    return table;
-  }
-  table.escape = '\\';
-  if (name == "jsonl") {
-    table.kind = Kind::kJson;
-  } else if (name == "pgcopy" || name == "mysql") {
-    table.kind = Kind::kCopy;
-  } else if (name == "pgcopy-binary") {
-    table.kind = Kind::kCopyBinary;
-  } else if (name == "pgdump") {
-    table.kind = Kind::kDump;
-  } else if (name == "mysqldump" || name == "sqlitedump" || name == "sqldump") {
-    table.kind = Kind::kInserts;
-  } else if (name == "paragraphs") {
-    table.kind = Kind::kParagraphs;
-  } else {
-    throw BadRule(
-        "is none of lines, csv, tsv, jsonl, pgcopy, pgcopy-csv, pgcopy-binary, pgdump, mysqldump, sqlitedump, "
-        "sqldump, mysql and paragraphs");
-  }
+  table.kind = row->kind;
+  table.delimiter = row->delimiter;
+  table.quote = row->quote;
+  table.escape = row->escape;
+  table.header = row->header;
+  if (*row->null != '\0') table.nulls.emplace_back(row->null);
   return table;
 }
 

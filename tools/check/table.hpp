@@ -41,6 +41,8 @@ struct Table {
   bool strip_volatile = false;
 };
 
+/// Returns the names of gpusort's formats, with blanks between them. The last is "log", which has no Table.
+std::string FormatNames();
 /// Returns the description of the format of gpusort that has this name. Throws BadRule if there is no such format.
 Table TableOf(const std::string& name);
 /// Parses a key: NAME|#N|PATH[:TYPE][:asc|desc][:nulls-first|nulls-last]. Throws BadRule if the key is wrong.

@@ -12,7 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import IO, NoReturn
+from typing import IO, Any, NoReturn
 
 # The options of gpusort that change no bytes. Every task gets them on its command line. The task `runs` stores all
 # other options in the folder of the job, where the other tasks find them.
@@ -73,14 +73,20 @@ def find_gpusort(task: str) -> str:
     return beside if os.access(beside, os.X_OK) else "gpusort"
 
 
-def options_with_values(task: str) -> set[str]:
-    """Returns the names and letters of gpusort's options that take a word."""
+def option_rows(task: str) -> list[dict[str, Any]]:
+    """Returns what gpusort tells of its options."""
     program = find_gpusort(task)
     try:
-        rows = json.loads(subprocess.run([program, "--help=json"], capture_output=True, check=True).stdout)
+        rows: list[dict[str, Any]] = json.loads(
+            subprocess.run([program, "--help=json"], capture_output=True, check=True).stdout)
     except (OSError, ValueError, subprocess.CalledProcessError) as error:
         raise Failed(2, f"{program}, which tells of its options: {error}") from None
-    return {name for row in rows if row["argument"] for name in (row["name"], row["letter"]) if name}
+    return rows
+
+
+def options_with_values(task: str) -> set[str]:
+    """Returns the names and letters of gpusort's options that take a word."""
+    return {name for row in option_rows(task) if row["argument"] for name in (row["name"], row["letter"]) if name}
 
 
 def word_after(word: str, rest: collections.deque[str]) -> str:
@@ -231,10 +237,14 @@ class Tasks:
 
     def scanned(self) -> bool:
         """Returns true if the bytes before a slice decide where its records begin. Slices are then scanned first."""
-        kinds = self.inputs + [words[-1] for name, words in self.options if name == "format"]
-        dumps = "pgdump|mysqldump|sqlitedump|sqldump"
-        pattern = re.compile(rf"(^|[.=])(csv|tsv|pgcopy(-csv|-binary)?|{dumps}|mysql|paragraphs)$")
-        return self.slices > 1 and any(pattern.search(name) for name in kinds)
+        if self.slices == 1:
+            return False
+        rows = [row for option in option_rows(self.program) for row in option.get("formats", []) if row["scanned"]]
+        for name, words in self.options:
+            if name == "format":
+                return words[-1].removeprefix("--format=") in [row["name"] for row in rows]
+        endings = tuple(ending for row in rows for ending in row["extensions"])
+        return any(name.lower().endswith(endings) for name in self.inputs)
 
     def slice(self, command: str, k: int | str, place: str) -> list[str]:
         """`command`: "scan" or "runs"."""

@@ -117,14 +117,17 @@ file(CONFIGURE OUTPUT generated/report_template.hpp @ONLY CONTENT
 foreach(page gpusort.1 gpusort-keys.7 gpusort-instead.7)
   configure_file(src/cli/${page}.in generated/${page} @ONLY)
 endforeach()
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS src/cli/examples.txt)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS src/cli/examples.txt
+             src/cli/gpusort_task.txt)
 file(READ ${CMAKE_CURRENT_BINARY_DIR}/generated/gpusort.1 manual_page)
 file(READ ${CMAKE_CURRENT_BINARY_DIR}/generated/gpusort-keys.7 keys_page)
 file(READ src/cli/examples.txt examples)
+file(READ src/cli/gpusort_task.txt task_help)
 file(CONFIGURE OUTPUT generated/help_texts.hpp @ONLY CONTENT
      "inline constexpr char kManualPage[] = R\"page(@manual_page@)page\";
 inline constexpr char kKeysPage[] = R\"page(@keys_page@)page\";
 inline constexpr char kExamples[] = R\"page(@examples@)page\";
+inline constexpr char kTaskHelp[] = R\"page(@task_help@)page\";
 ")
 target_include_directories(gpusort_core PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/generated)
 target_link_libraries(gpusort_core PUBLIC gpusort_io gpusort_backends Threads::Threads
