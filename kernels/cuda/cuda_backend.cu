@@ -167,7 +167,8 @@ class CudaBackend : public ArenaBackend<Arena> {
                      TryCuda([&] { return cudaDeviceCanAccessPeer(&can, own, other); }) != cudaSuccess || can == 0)) {
       return false;
     }
-    const cudaError_t error = own == other ? cudaSuccess : TryCuda([&] { return cudaDeviceEnablePeerAccess(other, 0); });
+    const cudaError_t error =
+        own == other ? cudaSuccess : TryCuda([&] { return cudaDeviceEnablePeerAccess(other, 0); });
     if (error != cudaSuccess && error != cudaErrorPeerAccessAlreadyEnabled) return false;
     device_->AddReached(device);
     return true;

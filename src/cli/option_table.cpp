@@ -157,8 +157,8 @@ constexpr OptionRow kRows[] = {
      .about = "one more input, each key once"},
     {.section = kOrder, .name = "keep-order",
      .set = [](Typed& to, Text) { to.spec.order.keeps_input_order = true; },
-     .help = "with -u, --only-unique, --only-duplicates or sets of records: write the kept records in the order of the input, as awk "
-             "'!seen[$0]++' does, also if they are larger than memory",
+     .help = "with -u, --only-unique, --only-duplicates or sets of records: write the kept records in the order of the "
+             "input, as awk '!seen[$0]++' does, also if they are larger than memory",
      .more = "The keys then only say which records are equal. The kept records are sorted a second time, by their "
              "places.",
      .about = "with -u: the kept records in the order of the input"},
@@ -178,12 +178,13 @@ constexpr OptionRow kRows[] = {
     {.section = kOrder, .name = "shuffle",
      .set = [](Typed& to, Text) { to.shuffle = true; },
      .help = "write the records in a random order: every order is equally likely; with --top N, a random sample",
-     .more = "Equal records are not kept together, unlike with -R. The order depends only on the seed and on the places "
-             "of the records in the inputs.",
+     .more = "Equal records are not kept together, unlike with -R. The order depends only on the seed and on the "
+             "places of the records in the inputs.",
      .about = "write the records in a random order"},
     {.section = kOrder, .name = "seed", .argument = "N",
      .set = [](Typed& to, Text text) { to.seed = ParseCount(text, 0, std::numeric_limits<std::uint64_t>::max()); },
-     .help = "with --shuffle: the same seed gives the same order (default: another one each time, which --verbose shows)",
+     .help = "with --shuffle: the same seed gives the same order (default: another one each time, which --verbose "
+             "shows)",
      .about = "the seed of --shuffle"},
 
     {.section = kLines, .name = "field-separator", .letter = 't', .argument = "CHAR", .traits = kWithCheck | kLinesOnly,
@@ -388,8 +389,8 @@ constexpr OptionRow kRows[] = {
      .set = [](Typed& to, Text text) { to.compress = ParseCodec(text); to.compress_given = true; },
      .words = "auto none gz bgzf bz2 xz zst lz4",
      .help = "auto (the default: by the output's extension), none, or gz bgzf bz2 xz zst lz4",
-     .more = "A codec that contradicts the output's extension is exit 2. bgzf is gzip in blocks, as bgzip writes it for "
-             "tabix, samtools and bcftools; the output may be named .bgz or .gz.",
+     .more = "A codec that contradicts the output's extension is exit 2. bgzf is gzip in blocks, as bgzip writes it "
+             "for tabix, samtools and bcftools; the output may be named .bgz or .gz.",
      .about = "how to compress the output"},
     {.section = kCompressed, .name = "index", .set = [](Typed& to, Text) { to.spec.target.index = true; },
      .help = "with bgzf: also write the index OUTPUT.gzi, as bgzip -i does",

@@ -67,8 +67,9 @@ std::optional<Codec> ParseCodec(const std::string& text) {
   if (text == "auto") return std::nullopt;
   const std::optional<Codec> codec = CodecOfName(text);
   if (!codec) {
-    FailUsage(InQuotes(text) + " is none of: auto, none, gz, bgzf, bz2, xz, zst, lz4" +
-              DidYouMean(text, {"auto", "none", "gz", "gzip", "bgzf", "bgzip", "bz2", "bzip2", "xz", "zst", "zstd", "lz4"}));
+    const std::vector<std::string> names{"auto", "none",  "gz", "gzip", "bgzf", "bgzip",
+                                         "bz2",  "bzip2", "xz", "zst",  "zstd", "lz4"};
+    FailUsage(InQuotes(text) + " is none of: auto, none, gz, bgzf, bz2, xz, zst, lz4" + DidYouMean(text, names));
   }
   return codec;
 }

@@ -78,7 +78,8 @@ function __gpusort_complete
         set word (string unescape -- $current; or string unescape -- $current\'; or string unescape -- $current\")
     end
     set -l program (string replace -r '^~/' "$HOME/" -- $before[1])
-    set -l answer (command $program --completion=words (count $before) $before "$word" $all[$behind..] </dev/null 2>/dev/null)
+    set -l words (count $before) $before "$word" $all[$behind..]
+    set -l answer (command $program --completion=words $words </dev/null 2>/dev/null)
     switch "$answer[1]"
         case files folders
             set -l option (string match -r -- '^--[^=]*=' $word)
