@@ -93,7 +93,11 @@ bool IsTimeOfNavicat(std::string_view line) {
 /// of a statement stay, because databases store some of them: bodies of procedures, and in SQLite all of CREATE TABLE.
 bool IsVolatile(std::string_view line, const DumpState& dump) {
   const SqlText& sql = dump.text;
-  if (sql.between()) return IsVolatile(line);
+  // A line that is no comment in the dialect of the dump is a part of a statement.
+  const bool other = line.starts_with('\\')  ? dump.dialect != SqlDialect::kPostgres
+                     : line.starts_with('#') ? dump.dialect != SqlDialect::kMysql
+                                             : false;
+  if (sql.between()) return (!other || dump.dialect == SqlDialect::kUnknown) && IsVolatile(line);
   const bool first = dump.tables == nullptr && dump.seen.empty();
   return sql.in == SqlText::kComment && !sql.open && sql.delimiter.empty() && first && IsTimeOfNavicat(line);
 }

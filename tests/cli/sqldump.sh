@@ -564,6 +564,12 @@ expect 0 "$g" plain.sql out.sql
 [ "$(tail -n 1 out.sql)" = "INSERT INTO \`t\` VALUES ('a\\'),('b\\');" ] || fail "no backslashes: $(tail -n 1 out.sql)"
 expect 0 "$bin/gpusort_check" --format mysqldump --against plain.sql out.sql >/dev/null
 expect 1 "$bin/gpusort_check" --format mysqldump plain.sql >/dev/null
+# A comment of several lines between two statements of a table keeps its place. The checker reads the same statements.
+printf -- '-- MySQL dump 10.13\nINSERT INTO `t` VALUES (2);\n/* a\n-- Dump completed\n b */ -- c\nINSERT INTO `t` VALUES (1);\n-- Dump completed\n' >comments.sql
+expect 0 "$g" --format mysqldump --strip-volatile comments.sql out.sql
+same <(printf -- '-- MySQL dump 10.13\nINSERT INTO `t` VALUES (1);\n/* a\n-- Dump completed\n b */ -- c\nINSERT INTO `t` VALUES (2);\n') out.sql
+expect 0 "$bin/gpusort_check" --format mysqldump --strip-volatile --against comments.sql out.sql >/dev/null
+expect 1 "$bin/gpusort_check" --format mysqldump --against comments.sql out.sql >/dev/null
 # gpusort_check reads rows of INSERT and of COPY with a format each, and statements whose rows begin on a later line.
 printf -- '-- PostgreSQL database dump\nINSERT INTO t (a)\n  VALUES (2);\nINSERT INTO t (a)\n  VALUES (1);\n' >lines.sql
 expect 0 "$g" --format pgdump lines.sql out.sql

@@ -1593,14 +1593,15 @@ class InsertReader : public DumpReader {
       if (has("set") && !has("select")) FailInsert();  // INSERT INTO t SET a = 1
     }
     // A line without code does not end a block.
-    if (!starts || lead < text.size()) {
+    const bool no_code = starts ? lead == text.size() || OpensComment(code) : IsComment(text);
+    if (!no_code) {
       last_head_.clear();
       StripVolatile();
     }
     if (table_.strip_volatile && !after_other && IsVolatile(text, starts)) {
       volatile_.emplace_back(header_.size(), text.size());
     }
-    lead_ = starts && lead == text.size();
+    lead_ = no_code;
     if (postgres() && place_.quote == '\0' && place_.dollars.empty() && text == "\\.\n")
       Fail("cannot check: this line ends rows of COPY that this program does not find");
     if (postgres() && !delimiter_ && ((starts && !after_other) || !copy_.empty()) &&
@@ -1654,6 +1655,18 @@ class InsertReader : public DumpReader {
     header_ += text;
     return true;
   }
+  /// Returns true if a comment of several lines begins here, between two statements.
+  bool OpensComment(std::string_view code) const {
+    return code.starts_with("/*") && !(mysql_ && HoldsSql(code)) && CommentSize(code) >= code.size();
+  }
+  /// Returns true if the line begins in a comment between two statements, and has no code after the comment.
+  bool IsComment(std::string_view text) const {
+    if (open_ || delimiter_ || place_.quote != '*') return false;
+    Place place = place_;
+    std::size_t at = 0;
+    while (at < text.size() && place.quote == '*') Step(place, text, at++);
+    return LeadOf(text.substr(at)) == text.size() - at;
+  }
   /// Returns true if gpusort leaves out the line with --strip-volatile. `starts` is true if no statement, string or
   /// comment is open.
   bool IsVolatile(const std::string& line, bool starts) const {
@@ -1666,8 +1679,8 @@ class InsertReader : public DumpReader {
         R"(( UTC|[.0-9+:-]*)\s*$|# .*: )" + time + R"( [+-][0-9]{4}\s*$))");
     static const std::regex navicat(R"( ?Date: ([0-9]{2}/[0-9]{2}/[0-9]{4} [0-9:]{8}|)" + time + R"()( [AP]M)?\s*$)");
     constexpr auto kFront = std::regex_constants::match_continuous;
-    if (starts)
-      return std::string_view("-#\\").find(line[0]) != std::string_view::npos && std::regex_search(line, lines, kFront);
+    const bool comment = line[0] == '-' || (line[0] == '#' && mysql_) || (line[0] == '\\' && postgres());
+    if (starts) return comment && std::regex_search(line, lines, kFront);
     const bool head = place_.quote == '*' && !open_ && !delimiter_ && tables_.empty() && block_ == 0;
     return head && std::regex_search(line, navicat, kFront);
   }

@@ -1583,6 +1583,11 @@ const std::string kVolatile[] = {
 TEST(SqlDumpFormat, StripsVolatileLines) {
   for (const std::string name : {"mysqldump", "pgdump", "sqlitedump"}) {
     for (const std::string& line : kVolatile) {
+      // Not a comment in this dialect: the beginning of a statement, whose other lines stay, too.
+      if ((line[0] == '\\' && name != "pgdump") || (line[0] == '#' && name != "mysqldump")) {
+        EXPECT_EQ(Stripped(line + kVolatile[7] + "SELECT 1;\n", name), line + kVolatile[7] + "SELECT 1;\n") << line;
+        continue;
+      }
       EXPECT_EQ(Stripped("-- Host: x\n" + line + "SELECT 1;\n" + line, name), "-- Host: x\nSELECT 1;\n") << line;
     }
     // Other comments stay.
