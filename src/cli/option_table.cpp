@@ -136,6 +136,13 @@ constexpr OptionRow kRows[] = {
              "as the first column count of rows, or as the first member \"count\" of JSON objects",
      .more = "See Equal records in the manual page.",
      .about = "keep the first of equal records, and count them"},
+    {.section = kOrder, .name = "sum", .argument = "COLUMN", .traits = kRepeats,
+     .set = [](Typed& to, Text column) { to.sums.push_back(column); to.spec.order.unique = to.spec.order.sum = true; },
+     .takes = kTakesSum,
+     .help = "keep the first of records with equal keys, and replace its value in COLUMN by the exact sum over all of "
+             "them; needs -k; COLUMN is as in -k, without a type",
+     .more = "See Equal records in the manual page.",
+     .about = "keep the first of equal records, with the sum of a column"},
     {.section = kOrder, .name = "only-unique",
      .set = [](Typed& to, Text) { to.spec.order.unique = to.only_single = true; },
      .help = "write only the records whose key occurs once, as uniq -u does", .about = "records whose key occurs once"},

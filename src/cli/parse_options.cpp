@@ -355,6 +355,24 @@ void RefuseForShuffle(const Typed& typed) {
   }
 }
 
+/// Returns the option because of which groups of equal records must be known as a whole.
+std::string NameOfGroups(const Order& order) {
+  if (order.sum) return "--sum";
+  if (order.count) return "--count";
+  return order.groups == KeptGroups::kSingle ? "--only-unique" : "--only-duplicates";
+}
+
+/// Throws an error if --sum is given and the job has no fields or no keys.
+void CheckSum(const JobSpec& spec) {
+  if (!spec.order.sum) return;
+  if (spec.source.format == Format::kBinary) {
+    FailUsage("--sum has no form for binary records, because a sum may be larger than its field");
+  }
+  if (std::ranges::all_of(spec.source.table->keys, &ColumnKey::summed)) {
+    FailUsage("--sum needs -k: without a key, records are equal only if all their values are");
+  }
+}
+
 /// Decides which groups of equal records are kept and how they are counted.
 void ResolveGroups(const Typed& typed, JobSpec& spec) {
   Order& order = spec.order;
@@ -367,7 +385,7 @@ void ResolveGroups(const Typed& typed, JobSpec& spec) {
     FailUsage("--by count needs --count and --top N: it writes the N most frequent records");
   }
   if (!order.needs_groups()) return;
-  const std::string name = order.count ? "--count" : typed.only_single ? "--only-unique" : "--only-duplicates";
+  const std::string name = NameOfGroups(order);
   if (spec.target.split > 0) {
     FailUsage(name + " cannot be combined with --split yet: give one file as the output");
   }
@@ -375,16 +393,17 @@ void ResolveGroups(const Typed& typed, JobSpec& spec) {
   if (IsDump(spec)) {
     FailUsage(name + " has no meaning with --format " + table->name + ": a dump is put in order as a whole");
   }
-  if (!order.count) return;
-  if (spec.source.format == Format::kBinary) {
+  CheckSum(spec);
+  if (!order.writes_groups()) return;
+  if (order.count && spec.source.format == Format::kBinary) {
     FailUsage(
         "--count has no form for binary records, which all have one size; --only-unique and --only-duplicates do");
   }
-  if (order.debug) FailUsage("--count and --debug exclude each other: both write something else than the lines");
+  if (order.debug) FailUsage(name + " and --debug exclude each other: both write something else than the lines");
   if (spec.target.verify) {
-    FailUsage("--verify-output has no meaning with --count: the output is more than the records");
+    FailUsage("--verify-output has no meaning with " + name + ": the output is more than the records");
   }
-  if (!table || (RowOf(*table).takes & kCountsColumn) == 0) return;
+  if (!order.count || !table || (RowOf(*table).takes & kCountsColumn) == 0) return;
   if (table->comment >= 0) FailUsage("--count cannot be combined with --comment: a comment is part of its record");
   if (table->header > 1) {
     FailUsage("--count cannot be combined with --header " + std::to_string(table->header) +
@@ -399,11 +418,7 @@ void RefuseForSets(const Typed& typed) {
   if (spec.order.set_inputs() == 0) return;
   const std::string name = typed.WhyPlaced();
   if (spec.order.needs_groups()) {
-    const bool single = spec.order.groups == KeptGroups::kSingle;
-    FailUsage(name + " cannot be combined with " +
-              (spec.order.count ? "--count"
-               : single         ? "--only-unique"
-                                : "--only-duplicates") +
+    FailUsage(name + " cannot be combined with " + NameOfGroups(spec.order) +
               " yet: give that to a second gpusort -m, which reads the output");
   }
   if (spec.target.split > 0) FailUsage("--split cannot be combined with " + name + " yet: give one file as the output");
@@ -417,8 +432,8 @@ void RefuseForKeepOrder(const Typed& typed) {
     FailUsage("--keep-order needs -u, --only-unique, --only-duplicates, --minus or --intersect: all records in the " +
               std::string("order of the input are the input itself"));
   }
-  if (spec.order.count) {
-    FailUsage("--count cannot be combined with --keep-order yet: leave one of them out");
+  if (spec.order.writes_groups()) {
+    FailUsage(NameOfGroups(spec.order) + " cannot be combined with --keep-order yet: leave one of them out");
   }
   if (spec.target.split > 0) FailUsage("--split has no meaning with --keep-order: parts are ranges of keys");
   if (spec.target.verify) {

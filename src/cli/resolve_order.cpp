@@ -9,6 +9,7 @@
 #include "cli/names_of_inputs.hpp"
 #include "cli/option_values.hpp"
 #include "cli/resolve.hpp"
+#include "formats/log_fields.hpp"
 #include "formats/registry.hpp"
 
 namespace gpusort {
@@ -165,8 +166,9 @@ std::uint64_t RandomSeed() {
 }
 
 void RefuseManyKeys(const Typed& typed, const std::string& front, const std::string& back) {
-  if (typed.keys.size() <= kMaxKeyFields) return;
-  FailUsage(front + std::to_string(typed.keys.size()) + back + "; at most " + std::to_string(kMaxKeyFields));
+  const std::size_t keys = typed.keys.size() + typed.sums.size();
+  if (keys <= kMaxKeyFields) return;
+  FailUsage(front + std::to_string(keys) + back + "; at most " + std::to_string(kMaxKeyFields));
 }
 
 /// Returns the key without the colon that ends the name of a field: "Package" for "Package:".
@@ -176,6 +178,37 @@ std::string WithoutFieldColon(std::string key) {
   return key;
 }
 
+/// Parses a column of --sum. `before` are the keys and the columns of --sum before it.
+ColumnKey ParseSum(const std::string& text, const FormatRow& row, const std::vector<ColumnKey>& before,
+                   char decimal_point, int thousands) {
+  ColumnKey sum = Named("--sum", [&] {
+    const bool fields = row.names == ColumnNames::kFields;
+    const bool number = !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+    if (number && (row.takes & kTakesFields) != 0) return ParseTextKey(text + ":decimal", decimal_point, thousands);
+    ColumnKey key = ParseColumnKey(fields ? WithoutFieldColon(text) : text, decimal_point, thousands);
+    ValueRule plain;
+    plain.decimal_point = decimal_point;
+    plain.thousands = thousands;
+    if (!(key.rule == plain)) {
+      FailUsage(InQuotes(text) + ": give the column alone, because the type and the order are those of numbers");
+    }
+    return key;
+  });
+  sum.text = text;
+  sum.rule.type = ValueType::kDecimal;
+  sum.rule.typed = true;
+  sum.summed = true;
+  if (row.names == ColumnNames::kFields && LogKeys::IsTime(sum) && (row.takes & kTakesTime) != 0) {
+    FailUsage("--sum: " + InQuotes(text) + " is the time of a record, and times have no sum");
+  }
+  for (const ColumnKey& key : before) {
+    if (key.column != sum.column || key.number != sum.number || key.pattern != sum.pattern) continue;
+    FailUsage("--sum: " + InQuotes(text) +
+              (key.summed ? " is given twice" : " is also a key: equal keys have no sum that would tell more"));
+  }
+  return sum;
+}
+
 void SetTableKeys(Typed& typed) {
   JobSpec& spec = typed.spec;
   const char decimal_point = static_cast<char>(typed.table.decimal_point.value_or('.'));
@@ -183,7 +216,7 @@ void SetTableKeys(Typed& typed) {
   if (thousands == static_cast<unsigned char>(decimal_point)) {
     FailUsage("--thousands and --decimal-point must be different bytes");
   }
-  RefuseManyKeys(typed, "there are ", " keys");
+  RefuseManyKeys(typed, "there are ", typed.sums.empty() ? " keys" : " keys and columns of --sum");
   const FormatRow& row = RowOf(*spec.source.table);
   std::vector<std::string> keys = typed.keys;
   const std::optional<std::uint64_t>& seed = spec.source.table->shuffle;
@@ -205,6 +238,10 @@ void SetTableKeys(Typed& typed) {
     key.rule.descending ^= spec.order.reverse;
     spec.source.table->keys.push_back(std::move(key));
     spec.source.type_note += ", key " + EscapeName(text);
+  }
+  for (const std::string& text : typed.sums) {
+    spec.source.table->keys.push_back(ParseSum(text, row, spec.source.table->keys, decimal_point, thousands));
+    spec.source.type_note += ", sum of " + EscapeName(text);
   }
   if (!typed.table.since.empty()) spec.source.type_note += ", since " + EscapeName(typed.table.since);
   if (!typed.table.until.empty()) spec.source.type_note += ", until " + EscapeName(typed.table.until);
@@ -268,6 +305,11 @@ void ParseFixedKeys(const Typed& typed, FixedRecord& record) {
 
 void ResolveLines(Typed& typed) {
   JobSpec& spec = typed.spec;
+  if (!typed.sums.empty()) {
+    const std::string why = "--sum: lines have fields to add up only with keys that have a type: ";
+    if (typed.keys.empty()) FailUsage(why + "give -k N:TYPE, such as -k 1:text, or --format for columns");
+    FailUsage(why + "instead of -k " + KeyText(typed.keys[0]) + ", " + AsTextKey(typed.keys[0]));
+  }
   spec.order.keys = ParseLineKeys(typed);
   const int separator =
       typed.separator.empty() ? -1 : Named("--field-separator", [&] { return int{ParseSeparator(typed.separator)}; });

@@ -28,7 +28,8 @@ struct Typed {
   JobSpec spec;  ///< the values of all options whose meaning does not depend on other options
   std::string format, type, record_size;
   std::vector<std::string> keys;
-  std::string separator;  ///< the value of --field-separator
+  std::vector<std::string> sums;  ///< the columns of --sum
+  std::string separator;          ///< the value of --field-separator
   std::string header, batch_size;
   std::optional<Codec> compress;
   bool compress_given = false;

@@ -317,6 +317,14 @@ void OutputProof::AddCounted(std::uint64_t records) {
   counted_ = counted_.value_or(0) + records;
 }
 
+void OutputProof::AddSummed(const ColumnSums& read, const ColumnSums& written) {
+  const std::lock_guard lock(mutex_);
+  values_read_.resize(std::max(values_read_.size(), read.size()));
+  values_written_.resize(std::max(values_written_.size(), written.size()));
+  AddSums(read, values_read_);
+  AddSums(written, values_written_);
+}
+
 void OutputProof::LeaveOut(const RecordSum& left_out, const RecordSum& kept) {
   const std::lock_guard lock(mutex_);
   RecordSum all = left_out;
@@ -386,6 +394,9 @@ void OutputProof::Check(const RecordSum& input) const {
   if (counted_ && *counted_ != input.records) {
     throw WrongResult("records were counted wrongly: " + std::to_string(input.records) +
                       " were read, and the counts add up to " + std::to_string(*counted_));
+  }
+  if (!std::ranges::equal(values_read_, values_written_, &DecimalSum::Equals)) {
+    throw WrongResult("values were added wrongly: the sums that would be written do not add up to the values");
   }
 }
 

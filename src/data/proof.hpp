@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "data/page_buffer.hpp"
+#include "formats/group_form.hpp"
 #include "formats/keyed_record.hpp"
 #include "kernels/records/record.hpp"
 #include "kernels/records/records.hpp"
@@ -122,6 +123,9 @@ class OutputProof {
   /// Adds the number of records in some groups of equal records, for --count. Add groups that the output leaves out,
   /// too: the sum must be the number of records that were read.
   void AddCounted(std::uint64_t records);
+  /// With --sum: adds the sums of values that were read, and of values that were written or left out on purpose. Both
+  /// must be equal in the end. A vector may be empty.
+  void AddSummed(const ColumnSums& read, const ColumnSums& written);
   /// Corrects the checksums if the output leaves out records that were added. sum() is then `kept`.
   /// - kept: the checksum of the records that stay in the output
   /// - left_out: the checksum of the other added records
@@ -167,6 +171,7 @@ class OutputProof {
   RecordSum sum_;
   RecordSum dropped_;
   std::optional<std::uint64_t> counted_;
+  ColumnSums values_read_, values_written_;  ///< as AddSummed() got them
   std::uint64_t bytes_ = 0;
   std::map<std::uint64_t, Chunk> chunks_;  ///< the chunks of the output, by offset; neighbouring chunks are joined
 };

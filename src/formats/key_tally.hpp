@@ -10,6 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "formats/value_place.hpp"
+#include "kernels/records/records.hpp"
+
 namespace gpusort {
 
 /// Counts the log records inside and outside of the time window that the options --since and --until give. If there is
@@ -124,6 +127,9 @@ struct KeyTally {
   /// bytes.
   std::uint32_t input = 0;
   std::uint64_t record = 0, offset = 0;
+  /// With --sum: the bytes from the record that is counted next on, and the places of its values.
+  RecordSpan bytes{};
+  std::vector<ValuePlace> places{};
 
   /// Returns the sum of odd_rows[t] for the tables t in `replaced_tables`. `Lines::first` is the name of one of them.
   Lines odd_keys() const;

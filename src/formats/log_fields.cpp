@@ -66,8 +66,8 @@ std::optional<std::string_view> NextQuoted(std::string_view& text) {
   return std::nullopt;
 }
 
-/// Returns `text`, or an empty text for "-".
-std::optional<std::string_view> OrNull(std::string_view text) { return text == "-" ? std::string_view() : text; }
+/// Returns `text`, or an empty text in the same place for "-".
+std::optional<std::string_view> OrNull(std::string_view text) { return text == "-" ? text.substr(0, 0) : text; }
 
 bool IsNumber(std::string_view text) { return !text.empty() && std::ranges::all_of(text, IsDigit); }
 

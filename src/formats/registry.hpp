@@ -38,6 +38,7 @@ enum FormatOption : unsigned {
   kCountsMember = 16384,  ///< the option --count, which writes each count as the first member of a JSON object
   kTakesCount = kCountsBefore | kCountsColumn | kCountsMember,
   kTakesPrefix = 32768,  ///< the option --header-prefix
+  kTakesSum = 65536,     ///< the option --sum, which replaces a value of a record by a sum
 };
 
 /// The names of columns in -k options: names in the header, numbers, JSON paths, TABLE.COLUMN, or names of fields.
@@ -97,15 +98,15 @@ std::unique_ptr<TableFormat> MakeFormat(const JobSpec& spec) {
 }
 
 inline constexpr unsigned kTakesValues = kTakesNull | kTakesDecimal | kTakesSplit,
-                          kTakesRows = kTakesValues | kTakesDelimiter | kTakesHeader | kCountsColumn,
+                          kTakesRows = kTakesValues | kTakesDelimiter | kTakesHeader | kCountsColumn | kTakesSum,
                           kTakesInserts = kTakesDecimal | kTakesDump, kTakesCopies = kTakesInserts | kTakesNull,
                           kTakesCsv = kTakesRows | kTakesQuote | kTakesComment | kTakesNoHeader | kTakesPrefix;
 
 inline constexpr FormatRow kFormatRows[] = {
     {"csv", ".csv", kReadsCsv, ColumnNames::kHeader, kTakesCsv, ',', '"', -1, 1, "\\N", MakeCsvFormat},
     {"tsv", ".tsv", kReadsOtherCsv, ColumnNames::kHeader, kTakesCsv, '\t', -1, -1, 1, "\\N", MakeCsvFormat},
-    {"jsonl", ".jsonl .ndjson .json", kReadsJson, ColumnNames::kPaths, kTakesDecimal | kTakesSplit | kCountsMember, 0,
-     -1, '\\', 0, "", MakeJsonFormat, PathHint},
+    {"jsonl", ".jsonl .ndjson .json", kReadsJson, ColumnNames::kPaths,
+     kTakesDecimal | kTakesSplit | kCountsMember | kTakesSum, 0, -1, '\\', 0, "", MakeJsonFormat, PathHint},
     {"pgcopy", "", kReadsRows, ColumnNames::kNumbers, kTakesRows, '\t', -1, '\\', 0, "", MakeFormat<CopyFormat>},
     {"pgcopy-csv", "", kReadsOtherCsv, ColumnNames::kHeader, kTakesCsv, ',', '"', -1, 0, "", MakeCsvFormat},
     {"pgcopy-binary", "", kReadsBinaryRows, ColumnNames::kNumbers, kTakesSplit, 0, -1, '\\', 0, "",
@@ -119,10 +120,10 @@ inline constexpr FormatRow kFormatRows[] = {
      MakeFormat<SqlDumpFormat>},
     {"mysql", "", kReadsRows, ColumnNames::kNumbers, kTakesRows | kTakesQuote, '\t', -1, '\\', 0, "",
      MakeFormat<CopyFormat>},
-    {"paragraphs", "", kReadsRows, ColumnNames::kFields, kTakesValues, 0, -1, '\\', 0, "", MakeParagraphsFormat,
-     FieldHint, "a field of a key twice", "an empty line may be missing between two records"},
-    {"log", "", kReadsRows, ColumnNames::kFields, kTakesValues | kTakesTime | kTakesFields | kCountsBefore, 0, -1, '\\',
-     0, "", MakeFormat<LogsFormat>, LogHint, "", "", "time", false, true},
+    {"paragraphs", "", kReadsRows, ColumnNames::kFields, kTakesValues | kTakesSum, 0, -1, '\\', 0, "",
+     MakeParagraphsFormat, FieldHint, "a field of a key twice", "an empty line may be missing between two records"},
+    {"log", "", kReadsRows, ColumnNames::kFields, kTakesValues | kTakesTime | kTakesFields | kCountsBefore | kTakesSum,
+     0, -1, '\\', 0, "", MakeFormat<LogsFormat>, LogHint, "", "", "time", false, true},
 };
 
 /// The format of lines that are sorted by keys with a type, such as -k 2:int, or that carry their place (--keep-order).
@@ -132,7 +133,7 @@ inline constexpr FormatRow kTypedLines = {
     .extensions = "",
     .reads = kReadsLines,
     .names = ColumnNames::kFields,
-    .takes = kTakesValues | kTakesHeader | kTakesFields | kTakesLines | kCountsBefore | kTakesPrefix,
+    .takes = kTakesValues | kTakesHeader | kTakesFields | kTakesLines | kCountsBefore | kTakesPrefix | kTakesSum,
     .delimiter = 0,
     .quote = -1,
     .escape = -1,

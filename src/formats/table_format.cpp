@@ -10,9 +10,11 @@
 #include "base/did_you_mean.hpp"
 #include "base/gnu_quote.hpp"
 #include "base/text.hpp"
+#include "formats/decimal_sum.hpp"
 #include "formats/log_times.hpp"
 #include "formats/registry.hpp"
 #include "formats/suggest_type.hpp"
+#include "formats/text_reader.hpp"
 #include "formats/time_window.hpp"
 #include "formats/zone.hpp"
 #include "kernels/error.hpp"
@@ -73,6 +75,7 @@ std::string KeyWord(const ColumnKey& key, const std::string& type) {
 
 /// Returns the name of a key's column for messages: "column 'a'", "field 3".
 std::string NameOf(const TableOptions& table, const ColumnKey& key) {
+  if (key.summed && !key.pattern.empty()) return "the match of " + InQuotes(key.column);
   if (key.first_field > 0) return (key.last_field > key.first_field ? "fields " : "field ") + key.column;
   const FormatRow& row = RowOf(table);
   return (!key.pattern.empty() ? "key" : row.warns_missing ? ColumnWord(row) : "column") + " " + InQuotes(key.column);
@@ -174,10 +177,14 @@ void PutPlace(std::uint64_t seed, const KeyTally& tally, FieldWriter& out) {
 
 }  // namespace
 
-TableFormat::TableFormat(const JobSpec& spec) : table_(*spec.source.table), whole_(WholeRule(table_)) {
+TableFormat::TableFormat(const JobSpec& spec)
+    : table_(*spec.source.table),
+      quote_of_values_(RowOf(table_).names == ColumnNames::kPaths ? '"' : table_.quote),
+      whole_(WholeRule(table_)) {
   for (const ColumnKey& key : table_.keys) {
     wanted_.Add(key.number - (key.number > 0 ? 1 : 0), keys_.size());
     keys_.emplace_back(key.rule);
+    if (!key.summed) ++sort_keys_;
   }
   for (const ColumnKey& key : table_.keys) CheckKey(key);
   for (const std::string& null : table_.nulls) {
@@ -206,7 +213,7 @@ void TableFormat::SortByWholeRecord(bool descending) {
 }
 
 void TableFormat::FailKey(const ColumnKey& key, const std::string& why) {
-  throw Error(ErrorCode::kUsage, "--key: " + InQuotes(key.text) + ": " + why);
+  throw Error(ErrorCode::kUsage, (key.summed ? "--sum: " : "--key: ") + InQuotes(key.text) + ": " + why);
 }
 
 /// Throws Error(kUsage) if the key names its column by a number or a name, and the columns of the format have none.
@@ -257,6 +264,11 @@ class TableFormat::Encoder : public KeyEncoder {
       PutPlace(*format_.table_.shuffle, tally, writer);
       writer.Begin(0);  // ignores the columns
     }
+    const std::size_t sums = format_.keys_.size() - format_.sort_keys_;
+    if (sums > 0) {
+      tally.bytes = records;
+      tally.places.assign(sums, {});
+    }
     scratch_->left_out = scratch_->one_line = false;
     const std::uint64_t size = format_.PutKeys(records, state, *scratch_, writer, tally);
     if (scratch_->left_out) {
@@ -266,10 +278,9 @@ class TableFormat::Encoder : public KeyEncoder {
     writer.End();
     if (format_.table_.placed) InputPlace{tally.input, tally.offset}.Append(out);
     out[begin] |= static_cast<std::byte>(scratch_->mark);
-    if (!format_.prefixes_.empty()) {
-      prefix_ = std::as_bytes(std::span(format_.prefixes_.at(tally.input)));
-      out.insert(out.end(), prefix_.begin(), prefix_.end());
-    }
+    prefix_ = format_.prefixes_.empty() ? RecordSpan() : std::as_bytes(std::span(format_.prefixes_.at(tally.input)));
+    if (sums > 0) PutMark(tally.places);
+    out.insert(out.end(), prefix_.begin(), prefix_.end());
     const RecordSpan record = records.first(size);
     if (scratch_->one_line) {
       out.insert(out.end(), record.begin(), record.end());
@@ -281,8 +292,31 @@ class TableFormat::Encoder : public KeyEncoder {
   RecordSpan prefix() const override { return prefix_; }
 
  private:
+  static void RequireApart(const ValuePlace& a, const ValuePlace& b) {
+    if (!a.known || !b.known) return;
+    if (a.at == b.at || (a.at < b.at + b.size && b.at < a.at + a.size)) {
+      throw BadRecord(b.at, "two columns of --sum stand in the same place");
+    }
+  }
+  /// Puts a mark with the places of the values of --sum before the prefix of the record. Throws BadRecord if two values
+  /// stand in the same place.
+  void PutMark(std::vector<ValuePlace>& places) {
+    mark_.clear();
+    for (ValuePlace& place : places) {
+      for (const ValuePlace* other = places.data(); other != &place; ++other) RequireApart(*other, place);
+    }
+    for (ValuePlace& place : places) {
+      place.at += prefix_.size();
+      place.Append(mark_);
+    }
+    EndMark(mark_);
+    mark_.insert(mark_.end(), prefix_.begin(), prefix_.end());
+    prefix_ = mark_;
+  }
+
   const TableFormat& format_;
-  RecordSpan prefix_;
+  RecordSpan prefix_;            ///< the bytes before the record that its checksum covers
+  std::vector<std::byte> mark_;  ///< with --sum: owns `prefix_`
   const std::unique_ptr<Scratch> scratch_;
 };
 
@@ -290,6 +324,7 @@ std::unique_ptr<KeyEncoder> TableFormat::MakeEncoder() const { return std::make_
 
 void TableFormat::PutKey(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally,
                          const ValueKey* by) const {
+  if (key >= sort_keys_) return NotePlace(key, field, tally);
   const ColumnKey& column = table_.keys[key];
   KeyTally::Column& seen = tally.columns[key];
   if (field.is == Field::kMissing) {
@@ -316,6 +351,48 @@ void TableFormat::PutKey(std::size_t key, const Field& field, FieldWriter& out, 
   seen.bad.Note(tally);
   KeepSample(field.text, seen.bad.count, seen.samples);
   keys_[key].PutNull(out);
+}
+
+void TableFormat::NotePlace(std::size_t key, const Field& field, KeyTally& tally) const {
+  const ColumnKey& column = table_.keys[key];
+  KeyTally::Column& seen = tally.columns[key];
+  if (field.is == Field::kMissing) {
+    if (table_.strict) throw BadRecord(0, "it " + Lacks(table_, column) + ", which --sum adds up");
+    ++seen.missing;
+  }
+  const auto* const record = reinterpret_cast<const char*>(tally.bytes.data());
+  const std::less_equal<const char*> before;
+  const bool inside = field.text.data() != nullptr && before(record, field.text.data()) &&
+                      before(field.text.data() + field.text.size(), record + tally.bytes.size());
+  const TextReader value = TextReader::Trimmed(field.text);
+  const std::uint64_t offset = inside ? static_cast<std::uint64_t>(field.text.data() - record) : field.at;
+  ValuePlace& place = tally.places[key - sort_keys_];
+  place.known = inside;
+  place.null = field.is != Field::kValue || value.done();
+  place.at = offset;
+  place.size = field.text.size();
+  place.quoted = inside && offset > 0 && static_cast<unsigned char>(field.text.data()[-1]) == quote_of_values_;
+  if (place.null) {
+    ++seen.nulls;
+    // The access log of a web server has "-" for null.
+    const bool dash = inside && field.text.empty() && offset < tally.bytes.size() && field.text.data()[0] == '-';
+    if (dash && (RowOf(table_).takes & kTakesTime) != 0) place.size = 1;
+    return;
+  }
+  DecimalSum::Number number;
+  const DecimalSum::Read read = DecimalSum::ReadNumber(value.rest(), column.rule, number);
+  if (read != DecimalSum::Read::kNumber || !inside) {
+    const std::string why =
+        read == DecimalSum::Read::kNoNumber ? " is no decimal number"
+        : read == DecimalSum::Read::kTooLong
+            ? fmt::format(" has more than {} digits before or after its decimal point", DecimalSum::kMostDigits)
+            : " has escapes or text after its quotes";
+    throw BadRecord(
+        offset, NameOf(table_, column) + ": " + InQuotes(field.text, kMostQuoted) + why + ", so --sum cannot add it");
+  }
+  seen.any = true;
+  place.at += static_cast<std::uint64_t>(value.at - field.text.data());
+  place.size = value.rest().size();
 }
 
 void TableFormat::GuessType(std::string_view text, KeyTally::Column& seen) {
@@ -401,9 +478,17 @@ void TableFormat::Resolve(const std::vector<std::string>& names) {
       FailKey(key, "there is no column " + column + " (the header has " + count + NearestFirst(key.column, names) +
                        ")" + hint);
     };
+    const auto add = [&](std::uint64_t column) {
+      const auto same = std::ranges::find(wanted_.by_column, column, &KeyColumns::Wanted::column);
+      if (key.summed && same != wanted_.by_column.end()) {
+        FailKey(key, "the column is also " + std::string(table_.keys[same->key].summed ? "--sum " : "-k ") +
+                         table_.keys[same->key].text);
+      }
+      wanted_.Add(column, k);
+    };
     if (key.number > names.size()) fail(std::to_string(key.number));
     if (key.number > 0) {
-      wanted_.Add(key.number - 1, k);
+      add(key.number - 1);
       continue;
     }
     const auto found = std::find(names.begin(), names.end(), key.column);
@@ -412,7 +497,7 @@ void TableFormat::Resolve(const std::vector<std::string>& names) {
       FailKey(key, "several columns have this name: give #" + std::to_string(found - names.begin() + 1) + " or #" +
                        std::to_string(again - names.begin() + 1));
     }
-    wanted_.Add(static_cast<std::uint64_t>(found - names.begin()), k);
+    add(static_cast<std::uint64_t>(found - names.begin()));
   }
 }
 
@@ -472,6 +557,15 @@ void DescribeKey(const JobSpec& spec, const KeyTally& tally, std::size_t k, std:
                     // A dump can give the type of a key.
                     key.rule.type == ValueType::kText ? "value of the column's type" : ValueTypeName(key.rule.type),
                     RecordName(spec, column.bad), InQuotes(column.samples.at(0), kMostQuoted), kStrict));
+  }
+  if (key.summed) {
+    // Members of JSON objects are often optional.
+    if (column.missing > 0 && RowOf(table).names != ColumnNames::kPaths) {
+      const bool several = column.missing > 1;
+      lines.push_back(fmt::format("{} {} and {} nothing to its sum{}", Counted(column.missing, "record"),
+                                  Lacks(table, key, several), several ? "add" : "adds", kStrict));
+    }
+    return;
   }
   if (!column.any && column.bad.count == 0 && column.nulls > 0) lines.push_back(NoValues(spec, key, column, tally));
   if (column.any && column.missing > 0 && RowOf(table).warns_missing) {
@@ -601,6 +695,8 @@ void RefuseNoValues(const JobSpec& spec, const KeyTally& tally) {
   for (std::size_t k = 0; k < tally.columns.size(); ++k) {
     const KeyTally::Column& column = tally.columns[k];
     if (column.any || column.nulls + column.bad.count == 0) continue;
+    // A column of --sum may be null in all records, but it must be there.
+    if (spec.source.table->keys[k].summed && column.missing < column.nulls) continue;
     throw Error(ErrorCode::kBadInput,
                 fmt::format("{}{}{}; --force-format sorts them anyway",
                             spec.source.inputs.size() == 1 ? EscapeName(spec.source.inputs[0]) + ": " : "",

@@ -20,14 +20,15 @@
 
 namespace gpusort {
 
-/// The columns of a record that the job sorts by. `by_column` is sorted by Wanted::column, the position of a column.
+/// The columns of a record that the job sorts by or adds up. `by_column` is sorted by Wanted::column, the position of a
+/// column.
 struct KeyColumns {
   struct Wanted {
     std::uint64_t column;  ///< counted from 0
-    std::size_t key;       ///< the index of the key (-k option) that names the column
+    std::size_t key;       ///< the index of the -k or --sum option that names the column
   };
   std::vector<Wanted> by_column;
-  /// The indexes of the -k options (0 is the first), in the order in which they are compared.
+  /// The indexes of the -k options (0 is the first), in the order in which they are compared, and of the --sum options.
   std::vector<std::size_t> keys;
 
   void Add(std::uint64_t column, std::size_t key);
@@ -43,7 +44,7 @@ class TableFormat : public RecordFormat, public KeyScheme {
   RecordLayout layout() const override;
   std::uint64_t most_added(std::uint64_t bytes) const override {
     return bytes + (table_.shuffle ? kMostShuffleKey : kMostKeys) + (table_.placed ? InputPlace::kMostBytes : 0) +
-           longest_prefix_;
+           (keys_.size() - sort_keys_) * ValuePlace::kMostBytes + 1 + longest_prefix_;
   }
   void LimitKeys(std::uint64_t bytes) override { most_keys_ = bytes; }
   // False for a header that is only a byte order mark.
@@ -93,6 +94,7 @@ class TableFormat : public RecordFormat, public KeyScheme {
   /// - A missing, null or invalid value gets the key of null, and is counted in `tally`.
   /// - With --strict, throws BadRecord if the value is missing or invalid.
   /// - If `by` is not null, it makes the key, and the type of the -k option is ignored.
+  /// - If `key` is a column of --sum, writes no key but stores the place of the value in `tally`.
   void PutKey(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally,
               const ValueKey* by = nullptr) const;
   /// Writes the sort key of the string `value` for the -k option with the index `key`. std::nullopt: the record has no
@@ -119,7 +121,7 @@ class TableFormat : public RecordFormat, public KeyScheme {
   [[noreturn]] static void FailKey(const ColumnKey& key, const std::string& why);
 
   const TableOptions& table_;
-  std::vector<ValueKey> keys_;
+  std::vector<ValueKey> keys_;  ///< the sort keys, and then the columns of --sum
   /// The columns that the job sorts by. If the keys are names of columns, call Resolve() first.
   KeyColumns wanted_;
 
@@ -127,7 +129,11 @@ class TableFormat : public RecordFormat, public KeyScheme {
   /// Removes the types that cannot be the type of the value `text` from seen.looks_like.
   static void GuessType(std::string_view text, KeyTally::Column& seen);
   void CheckKey(const ColumnKey& key) const;
+  /// Stores the place of a value of --sum in `tally`. Throws BadRecord if the value is neither null nor a number.
+  void NotePlace(std::size_t key, const Field& field, KeyTally& tally) const;
 
+  const int quote_of_values_;  ///< the byte around a value in quotes; -1: the format has no quotes
+  std::size_t sort_keys_ = 0;  ///< the number of sort keys in `keys_`
   /// A guess of the delimiter in the file, if the chosen delimiter does not occur in the header. 0: there is no guess.
   unsigned char delimiter_ = 0;
 

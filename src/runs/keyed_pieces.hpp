@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <utility>
@@ -218,7 +219,7 @@ class PieceKeys {
   void Make(RawPiece& piece, KeyEncoder& encoder, KeyedPiece& made) const {
     made.tally.input = piece.input;
     made.tally.offset = piece.offset;
-    PartSum prefixed{RecordLayout{}};
+    std::vector<std::byte> prefixed;
     const ScanState front = order_ == NeededOrder::kNone ? ScanState() : piece.state;
     for (RecordSpan part : {RecordSpan(piece.head), piece.rest}) {
       while (!part.empty()) {
@@ -263,12 +264,22 @@ class PieceKeys {
   }
 
  private:
-  /// Returns the checksum of `prefix` and `record` as one record. `parts` is working memory.
-  static RecordSum Sum(RecordSpan prefix, RecordSpan record, PartSum& parts) {
+  /// Returns the checksum of `prefix` and `record` as one record. `scratch` is working memory.
+  static RecordSum Sum(RecordSpan prefix, RecordSpan record, std::vector<std::byte>& scratch) {
     if (prefix.empty()) return SumRecord(record);
-    parts.Add(prefix);
-    parts.Add(record);
-    return parts.End();
+    constexpr std::size_t kCopied = std::size_t{64} << 10;
+    if (record.size() > kCopied) {
+      PartSum parts{RecordLayout{}};
+      parts.Add(prefix);
+      parts.Add(record);
+      return parts.End();
+    }
+    // For a short record, a copy takes less time than a checksum of parts.
+    const std::size_t size = prefix.size() + record.size();
+    if (scratch.size() < size) scratch.resize(2 * size);
+    std::memcpy(scratch.data(), prefix.data(), prefix.size());
+    std::memcpy(scratch.data() + prefix.size(), record.data(), record.size());
+    return SumRecord(RecordSpan(scratch).first(size));
   }
 
   /// Updates the checksums and sizes in `made` after a record was appended.

@@ -76,6 +76,7 @@ struct ColumnKey {
   std::uint64_t first_field = 0;
   std::uint64_t last_field = 0;  ///< the number of the last field, if there is a first field
   ValueRule rule;
+  bool summed = false;  ///< true: no sort key but a column of --sum; such columns come after the keys
 
   bool of_text() const { return !pattern.empty() || first_field > 0; }
 

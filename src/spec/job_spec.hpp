@@ -113,6 +113,7 @@ struct Order {
   bool unique = false;        ///< true: the output keeps only the first of records with equal keys
   KeptGroups groups = KeptGroups::kAll;  ///< with `unique`: which groups of equal records are kept
   bool count = false;     ///< with `unique`: true: the output has the number of equal records with each record
+  bool sum = false;       ///< with `unique`: true: columns of the output have the sums over the equal records (--sum)
   bool by_count = false;  ///< with `count` and `top`: true: the output has the `top` largest groups, the largest first
   /// The first `minus` inputs are the files of --minus, and the next `intersect` inputs those of --intersect. The
   /// output has none of their records. Of the other records, it has those whose keys are in no file of --minus and in
@@ -131,7 +132,9 @@ struct Order {
   bool reverse = false;      ///< -r was given; `layout` is reversed already
 
   /// Returns true if the last record of a group of equal records must be known before its first record is written.
-  bool needs_groups() const { return count || groups != KeptGroups::kAll; }
+  bool needs_groups() const { return writes_groups() || groups != KeptGroups::kAll; }
+  /// Returns true if the output has more of a group of equal records than its first record.
+  bool writes_groups() const { return count || sum; }
   /// Returns the number of inputs that only decide which records of the other inputs are kept.
   std::uint32_t set_inputs() const { return minus + intersect; }
   /// Returns how many records at the beginning of each sorted run are enough for the output. 0: all records. With

@@ -423,7 +423,7 @@ void CheckTaskOptions(const JobSpec& spec) {
   if (spec.order.debug) RefuseTask("--debug has no meaning here");
   if (spec.order.needs_groups()) {
     RefuseTask(
-        "tasks take --unique, but not --count, --only-unique and --only-duplicates: give these to gpusort -m of "
+        "tasks take --unique, but not --count, --sum, --only-unique and --only-duplicates: give these to gpusort -m of "
         "the sorted output");
   }
   if (!spec.survival.dir.empty()) RefuseTask("--resume-dir has no meaning here: a task is given again as a whole");

@@ -86,6 +86,34 @@ printf '{"count":1}\n' >counted.jsonl
 row 'a count for JSON that has one' "$g" --count -k count:int counted.jsonl out
 printf 'count\n1\n' >counted.csv
 row 'a count for rows that have one' "$g" --count -k count:int counted.csv out
+row 'sums without a key' "$g" --sum id shop.csv out
+row 'a sum of a column that is not there' "$g" -k name --sum ids shop.csv out
+row 'a sum with a type' "$g" -k name --sum id:int shop.csv out
+row 'a sum of a key' "$g" -k id --sum id shop.csv out
+row 'a sum of a key by its number' "$g" -k id --sum '#1' shop.csv out
+row 'a sum that is given twice' "$g" -k name --sum id --sum id shop.csv out
+row 'sums of binary records' "$g" --sum 1 in.u64 out
+row 'sums of lines' "$g" --sum 2 fruit.txt out
+row 'sums of lines with a key of sort' "$g" -k2,2n --sum 1 fruit.txt out
+row 'a sum of times' "$g" --format log -k host --sum time access.log out
+row 'sums of a dump' "$g" --format mysqldump --sum t.a fruit.txt out
+row 'sums in parts' "$g" -k name --sum id --split 2 shop.csv out
+row 'sums that are read back' "$g" -k name --sum id --verify-output shop.csv out
+row 'sums of a set' "$g" -k name --sum id --minus shop.csv shop.csv out
+row 'sums in the order of the input' "$g" -k name --sum id --keep-order shop.csv out
+printf 'k,n\na,1\na,x\n' >bad.csv
+row 'a value that is no number' "$g" -k k --sum n bad.csv out
+printf 'k,n\na,1\na,1e1000\n' >bad.csv
+row 'a value with many digits' "$g" -k k --sum n bad.csv out
+printf 'k,n\na,1\na,"1"2\n' >bad.csv
+row 'a value with text after its quotes' "$g" -k k --sum n bad.csv out
+printf 'k:1\nk\n' >short.txt
+row 'a record without the column of a sum' "$g" -t : -k 1:text --sum 2 short.txt out
+row 'a record without the column of a sum, with --strict' "$g" -t : -k 1:text --sum 2 --strict short.txt out
+printf 'k\nk:1\n' >short.txt
+row 'a sum without a place' "$g" --quiet -t : -k 1:text --sum 2 short.txt out
+printf 'k:5\n' >short.txt
+row 'columns of sums that overlap' "$g" -t : -k 1:text --sum 2 --sum '~(.)$' short.txt out
 row 'a key and a random order' "$g" --shuffle -k 2 fruit.txt out
 row 'a random order that is read back' "$g" --shuffle --verify-output fruit.txt out
 printf 'apple\nplum\n' >other.txt

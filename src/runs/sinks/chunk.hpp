@@ -13,7 +13,7 @@
 
 #include "base/varint.hpp"
 #include "data/proof.hpp"
-#include "formats/count_form.hpp"
+#include "formats/group_form.hpp"
 #include "kernels/error.hpp"
 #include "runs/gap_filler.hpp"
 #include "runs/sinks.hpp"
@@ -31,37 +31,49 @@ struct Chunk {
   std::vector<GapEdit> edits;    ///< changes that are still to be made to `records`
 
   // The following members describe groups of equal records. A group may begin before the chunk or continue after it.
-  // `led`, `open` and `open_count` are used only if Order::needs_groups() is true.
+  // These members are used only if Order::needs_groups() is true.
   std::uint64_t led = 0;         ///< how many records at the beginning belong to a group that began before the chunk
   std::vector<std::byte> open;   ///< the first record of the last group, which may continue after the chunk
   std::uint64_t open_count = 0;  ///< the number of records of this group in the chunk
-  std::vector<std::byte> own;    ///< the memory of `records` if they are not in the window
+  /// With --sum: the sums over the records that `led` and `open_count` count. `open_sums` lacks the values of a group
+  /// of which only one record is known.
+  ColumnSums led_sums, open_sums;
+  std::vector<std::byte> own;  ///< the memory of `records` if they are not in the window
 
   // The following members are used with --minus and --intersect.
   std::span<std::byte> leading;        ///< the records at the front that belong to the last group before the chunk
   std::optional<SetGroup> last_group;  ///< the last group of the chunk; no value: all records are in `leading`
 
-  const CountForm* form = nullptr;  ///< with --count: how counts are written
-  /// With --count, two numbers for each record: how many equal records there are, and its size in bytes.
-  std::string counts;
-  std::uint64_t inserted = 0;  ///< with --count: the size of the counts in the output, in bytes
+  const GroupForm* form = nullptr;  ///< with --count or --sum: how the results of groups are written
+  /// With --count or --sum, for each record: how many equal records there are, its size in bytes, and with --sum the
+  /// texts of the sums after their size.
+  std::string results;
+  /// With --count or --sum: how many bytes more the records take in the output. A negative number is stored modulo
+  /// 2^64.
+  std::uint64_t inserted = 0;
 
-  void AddCount(std::uint64_t count, std::uint64_t size) {
-    PutVarint(count, counts);
-    PutVarint(size, counts);
+  /// Adds the result of the group of the next record, which has `size` bytes.
+  void AddResult(const GroupResult& group, std::uint64_t size) {
+    PutVarint(group.count, results);
+    PutVarint(size, results);
+    if (!form->sums()) return;
+    PutVarint(group.sum_texts.size(), results);
+    results += group.sum_texts;
   }
-  /// Calls each(count, record) for each record of the chunk. `count` is the number of equal records. Call this only
-  /// with --count, and after the sort keys were removed. Throws Error(kIntegrity) if `counts` does not match `records`.
+  /// Calls each(group, record) for each record of the chunk. Call this only with --count or --sum, and after the sort
+  /// keys were removed. Throws Error(kIntegrity) if `results` does not match `records`.
   template <typename Each>
-  void ForEachCounted(Each each) const {
-    // --top shortens `records`, but not `counts`.
-    std::string_view rest = counts;
+  void ForEachResult(Each each) const {
+    // --top shortens `records`, but not `results`.
+    std::string_view rest = results;
     for (std::uint64_t at = 0; at < records.size();) {
       const std::optional<std::uint64_t> count = TakeVarint(rest), size = TakeVarint(rest);
-      if (!count || !size || *size == 0 || *size > records.size() - at) {
-        throw Error(ErrorCode::kIntegrity, "--count: a record has another size");
+      const std::optional<std::uint64_t> texts = form->sums() ? TakeVarint(rest) : 0;
+      if (!count || !size || *size == 0 || *size > records.size() - at || !texts || *texts > rest.size()) {
+        throw Error(ErrorCode::kIntegrity, "a group of equal records has a record of another size");
       }
-      each(*count, RecordSpan(records.subspan(at, *size)));
+      each(GroupResult{*count, rest.substr(0, *texts)}, RecordSpan(records.subspan(at, *size)));
+      rest.remove_prefix(*texts);
       at += *size;
     }
   }
@@ -76,12 +88,7 @@ struct Chunk {
   template <typename Put>
   void ForEachPart(Put put) const {
     if (form != nullptr) {
-      ForEachCounted([&](std::uint64_t count, RecordSpan record) {
-        const CountForm::Insertion insertion = form->For(count, record);
-        if (insertion.at > 0) put(record.first(insertion.at));
-        put(insertion.bytes());
-        put(record.subspan(insertion.at));
-      });
+      ForEachResult([&](const GroupResult& group, RecordSpan record) { form->Write(group, record, put); });
       return;
     }
     std::uint64_t at = 0;

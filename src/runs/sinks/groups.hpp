@@ -1,5 +1,5 @@
-// The stage for groups of records with equal keys: -u, --count, --only-unique and --only-duplicates. A group may begin
-// and end in different chunks. Start at Groups.
+// The stage for groups of records with equal keys: -u, --count, --sum, --only-unique and --only-duplicates. A group may
+// begin and end in different chunks. Start at Groups.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace gpusort {
 
-/// Replaces each group of equal records by its first record, and counts the records of the group. The options can
-/// remove whole groups. The records come in chunks, and a group may extend over several chunks.
+/// Replaces each group of equal records by its first record. Counts the records of the group, and adds up their values.
+/// The options can remove whole groups. The records come in chunks, and a group may extend over several chunks.
 class Groups {
  public:
-  /// `last` is the record before the first chunk; empty if there is none. `form` says how counts are written; null: no
-  /// counts are written. All other arguments must outlive this object.
-  Groups(const RecordLayout& layout, const Order& order, OutputProof& proof, const CountForm* form,
+  /// `last` is the record before the first chunk; empty if there is none. `form` says how the results of groups are
+  /// written; null: only records are written. All other arguments must outlive this object.
+  Groups(const RecordLayout& layout, const Order& order, OutputProof& proof, const GroupForm* form,
          std::vector<std::byte> last)
       : layout_(layout), order_(order), proof_(proof), form_(form), last_(std::move(last)) {}
 
@@ -32,8 +32,18 @@ class Groups {
   std::optional<Chunk> Join(Chunk& chunk);
   /// Returns a chunk with one record that must be written last, or std::nullopt. Call this after the last Join().
   std::optional<Chunk> End();
+  /// Tells the proof which sums are written of the groups of `chunk`, whose sort keys must have been removed. Any
+  /// thread may call this.
+  void ProveSums(const Chunk& chunk) const;
 
  private:
+  /// Adds the values of a record with its sort key to `sums` and to `totals`. `scratch` is working memory.
+  void AddValues(RecordSpan record, ColumnSums& sums, ColumnSums& totals, std::vector<std::byte>& scratch) const;
+  bool sums() const { return form_ != nullptr && form_->sums(); }
+  /// Returns the texts of the sums of a group with `count` records.
+  std::string TextsOf(std::uint64_t count, const ColumnSums& sums) const {
+    return count > 1 ? form_->TextsOf(sums) : form_->NoTexts();
+  }
   bool Keeps(std::uint64_t count) const {
     return order_.groups == KeptGroups::kAll || (count > 1) == (order_.groups == KeptGroups::kRepeated);
   }
@@ -41,10 +51,11 @@ class Groups {
   const RecordLayout& layout_;
   const Order& order_;
   OutputProof& proof_;
-  const CountForm* const form_;
+  const GroupForm* const form_;
   std::vector<std::byte> last_;  ///< the last record of the last chunk that was passed to LookInOrder()
   std::vector<std::byte> open_;  ///< the first record of the last group of all joined chunks; empty: there is none
   std::uint64_t open_count_ = 0;
+  ColumnSums open_sums_;  ///< with --sum: the sums of this group, unless only one record of it is known
 };
 
 /// Keeps the records with the largest counts (--top with --by count). If counts are equal, keeps the record that comes
@@ -57,14 +68,17 @@ class LargestGroups {
   /// Removes all records from `chunk`, and keeps those with the `top` largest counts so far. Call this in output order.
   /// Throws Error(kUsage) if the kept records take too much memory.
   void Take(Chunk& chunk);
-  /// Returns the kept records with their counts (--count), the record with the largest count first. Tells `proof` that
-  /// the output has no other records.
-  Chunk End(const CountForm& form, OutputProof& proof);
+  /// Returns the kept records with their results (--count, --sum), the record with the largest count first. Tells
+  /// `proof` that the output has no other records.
+  Chunk End(const GroupForm& form, OutputProof& proof);
 
  private:
   struct Row {
     std::uint64_t count, number;  ///< the size of the group, and its number in the order of keys
     std::vector<std::byte> record;
+    std::string sum_texts;  ///< GroupResult::sum_texts
+
+    std::uint64_t bytes() const { return sizeof(Row) + record.size() + sum_texts.size(); }
   };
   static bool IsBefore(const Row& a, const Row& b) {
     return a.count != b.count ? a.count > b.count : a.number < b.number;

@@ -65,9 +65,9 @@ class PartsWriter : public OutputWriter {
   WorkerPool& workers_;
 };
 
-/// Calls write(bytes) with the bytes of the chunk in the output. If the chunk has edits or counts, all parts are copied
-/// to a buffer, because a write to a tmpfs makes all threads of the process wait for the memory map: a copy takes less
-/// time than a write of its own for each part.
+/// Calls write(bytes) with the bytes of the chunk in the output. If the chunk has edits, counts or sums, all parts are
+/// copied to a buffer, because a write to a tmpfs makes all threads of the process wait for the memory map: a copy
+/// takes less time than a write of its own for each part.
 template <typename Write>
 void JoinParts(const Chunk& chunk, Write write) {
   if (chunk.edits.empty() && chunk.form == nullptr) return write(std::span<const std::byte>(chunk.records));
@@ -206,7 +206,7 @@ class StagedSink : public WindowSink {
     OutputProof::Front front = written > 0 ? proof.front() : OutputProof::Front{};
     proved_ = front.bytes;
     const Order& order = job.spec.order;
-    if (order.count) form_.emplace(job.spec);
+    if (order.writes_groups()) form_.emplace(job.spec);
     if (order.set_inputs() > 0) {
       sets_.emplace(job.layout, order, proof);
     } else if (order.unique) {
@@ -342,9 +342,9 @@ class StagedSink : public WindowSink {
   }
 
   static void CountInserted(Chunk& chunk) {
-    chunk.inserted = 0;
-    chunk.ForEachCounted(
-        [&](std::uint64_t count, RecordSpan record) { chunk.inserted += chunk.form->For(count, record).size; });
+    std::uint64_t written = 0;
+    chunk.ForEachPart([&](std::span<const std::byte> part) { written += part.size(); });
+    chunk.inserted = written - chunk.records.size();
   }
 
   /// Keeps the first records (--top). The counter needs the keys of records, so the keys are removed here.
@@ -367,7 +367,9 @@ class StagedSink : public WindowSink {
     } else if (job_.layout.keyed()) {
       chunk.records = DropKeys(chunk.records, job_.layout);
     }
-    if (chunk.form != nullptr) CountInserted(chunk);
+    if (chunk.form == nullptr) return;
+    CountInserted(chunk);
+    groups_->ProveSums(chunk);
   }
 
   static constexpr std::uint64_t kLeastGaps = std::uint64_t{1} << 20, kLeastRows = kLeastGaps;
@@ -382,7 +384,7 @@ class StagedSink : public WindowSink {
   std::atomic<bool> enough_{false};
   BoundedQueue<std::shared_ptr<Chunks>> cut_;
   WorkerPool workers_;
-  std::optional<CountForm> form_;         ///< with --count
+  std::optional<GroupForm> form_;         ///< with --count or --sum
   std::optional<Groups> groups_;          ///< with -u, unless there are sets
   std::optional<Sets> sets_;              ///< with --minus or --intersect
   std::optional<FrontCounter> top_;       ///< with --top

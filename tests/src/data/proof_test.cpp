@@ -184,6 +184,26 @@ TEST_F(OutputProofTest, CountsWhatWasDroppedOnPurpose) {
   proof.Check(SumRecords(View(records_), 6));
 }
 
+TEST_F(OutputProofTest, SeesValuesThatWereAddedWrongly) {
+  const auto sums = [](const std::vector<std::string>& texts) {
+    ColumnSums made(texts.size());
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      DecimalSum::Number number;
+      EXPECT_EQ(DecimalSum::ReadNumber(texts[i], {}, number), DecimalSum::Read::kNumber);
+      made[i].Add(number);
+    }
+    return made;
+  };
+  OutputProof proof(layout_, false);
+  Hand(proof, records_, -1);
+  proof.AddSummed(sums({"1.5", "2"}), sums({"0.5", "2.00"}));
+  EXPECT_THROW(proof.Check(SumRecords(View(records_), 6)), Error);
+  proof.AddSummed({}, sums({"1", "1e-30"}));
+  EXPECT_THROW(proof.Check(SumRecords(View(records_), 6)), Error);
+  proof.AddSummed(sums({"0", "1e-30"}), {});
+  proof.Check(SumRecords(View(records_), 6));
+}
+
 TEST_F(OutputProofTest, TakesWhatWasSeenBeforeItsPlaceWasKnown) {
   OutputProof proof(layout_, false);
   const OutputProof::Seen back = proof.Look(View(records_).subspan(600));

@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "formats/keyed_record.hpp"
+#include "formats/value_place.hpp"
 #include "io/output_file.hpp"
 #include "kernels/error.hpp"
 #include "kernels/lines/line_order.hpp"
@@ -225,6 +227,113 @@ TEST(OutputSink, CountsEqualLinesAcrossWindows) {
                     << "groups " << static_cast<int>(kept) << ", count " << count << ", top " << top << ", by count "
                     << by_count << ", up to " << longest << " equal lines, windows of " << most;
               }
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+/// Returns a keyed record of a CSV file with the columns k and v. `value` is a number, or empty for null.
+std::vector<std::byte> KeyedRow(const std::string& key, const std::string& value, bool escaped) {
+  std::vector<std::byte> keyed{std::byte{kKeyedHead}, static_cast<std::byte>(kKeyEnd)};
+  FieldWriter writer(keyed);
+  writer.Begin(key.size());
+  for (const char c : key) writer.Put(static_cast<unsigned char>(c));
+  writer.End();
+  ValuePlace place;
+  place.at = key.size() + 1;
+  place.size = value.size();
+  place.known = true;
+  place.null = value.empty();
+  place.Append(keyed);
+  EndMark(keyed);
+  const std::string row = key + "," + value + (escaped ? ",\"x\ny\"\n" : ",x\n");
+  StoreBody(std::as_bytes(std::span(row)), 0, keyed);
+  return keyed;
+}
+
+TEST(OutputSink, AddsTheValuesOfEqualRecordsAcrossWindows) {
+  JobSpec spec;
+  spec.source.format = Format::kTable;
+  spec.source.table.emplace();
+  spec.source.table->header = 0;
+  for (const std::uint64_t number : {1, 2}) {
+    ColumnKey key;
+    key.column = std::to_string(number);
+    key.number = number;
+    key.summed = number == 2;
+    spec.source.table->keys.push_back(key);
+  }
+  LineKey first;
+  first.begin_field = first.end_field = 1;
+  LineOrderView view;
+  view.keys = &first;
+  view.key_count = 1;
+  view.separator = kKeyEnd;
+  view.last_resort = false;
+  RecordLayout layout = MakeLineLayout('\n', view);
+  layout.keys = kTableKeys;
+
+  std::mt19937 random(7);
+  for (const std::uint32_t longest : {1, 2, 3, 100}) {
+    struct Group {
+      std::string key, first, sum, end;
+      std::uint64_t records;
+    };
+    std::vector<Group> groups;
+    Bytes sorted;
+    for (unsigned i = 0; i < 60; ++i) {
+      const std::uint64_t records = 1 + random() % longest;
+      const bool escaped = random() % 3 == 0;
+      std::int64_t sum = 0;
+      bool any = false;
+      Group group{std::to_string(1000 + i), "", "", escaped ? ",\"x\ny\"\n" : ",x\n", records};
+      for (std::uint64_t j = 0; j < records; ++j) {
+        const std::int64_t value = static_cast<std::int64_t>(random() % 2000) - 1000;
+        const std::string text = random() % 4 == 0 ? "" : std::to_string(value);
+        any |= !text.empty();
+        sum += text.empty() ? 0 : value;
+        if (j == 0) group.first = text;
+        const std::vector<std::byte> row = KeyedRow(group.key, text, escaped);
+        Append(sorted, row);
+      }
+      group.sum = any && records > 1 ? std::to_string(sum) : group.first;
+      groups.push_back(group);
+    }
+    for (const KeptGroups kept : {KeptGroups::kAll, KeptGroups::kSingle, KeptGroups::kRepeated}) {
+      for (const bool count : {false, true}) {
+        for (const std::uint64_t top : {0, 10}) {
+          for (const bool by_count : {false, true}) {
+            if (by_count && (!count || top == 0)) continue;
+            auto want = groups;
+            std::erase_if(want, [&](const Group& group) {
+              return kept != KeptGroups::kAll && (group.records > 1) != (kept == KeptGroups::kRepeated);
+            });
+            if (by_count) std::ranges::stable_sort(want, std::ranges::greater(), &Group::records);
+            if (top > 0) want.resize(std::min<std::size_t>(want.size(), top));
+            std::string rows;
+            for (const Group& group : want) {
+              rows += (count ? std::to_string(group.records) + "," : "") + group.key + "," + group.sum + group.end;
+            }
+            for (const std::uint64_t most : {40, 3000}) {
+              TestJob on(layout);
+              on.spec.source = spec.source;
+              on.spec.order.unique = on.spec.order.sum = true;
+              on.spec.order.groups = kept;
+              on.spec.order.count = count;
+              on.spec.order.top = top;
+              on.spec.order.by_count = by_count;
+              OutFile output(on, To::kFile);
+              OutputProof proof(layout, true);
+              const std::uint64_t bytes =
+                  PassThrough(on, View(sorted), most, static_cast<std::uint32_t>(most), output.Sink(proof));
+              if (top == 0 || by_count || proof.sum().records < top) proof.Check(SumRecords(View(sorted), layout));
+              const Bytes written = output.Published(bytes);
+              ASSERT_EQ(std::string(reinterpret_cast<const char*>(written.data()), written.size()), rows)
+                  << "groups " << static_cast<int>(kept) << ", count " << count << ", top " << top << ", by count "
+                  << by_count << ", up to " << longest << " equal rows, windows of " << most;
             }
           }
         }
