@@ -1086,9 +1086,9 @@ const tool::ToolHelp kHelp = {
       "  then any of :TYPE, :asc or :desc, :nulls-first or :nulls-last. The types are\n"
       "  those of gpusort: text nocase natural locale int decimal float number bool\n"
       "  date date(FORMAT) time timestamp timestamp(FORMAT) interval ip macaddr uuid\n"
-      "  bytes-hex bit severity enum(WORDS) set(WORDS). A value that is not of its\n"
-      "  key's type is ordered as null and counted. Without keys, all columns are\n"
-      "  compared as text.\n"},
+      "  bytes-hex bit severity enum(WORDS) set(WORDS) order(FILE). A value that is not\n"
+      "  of its key's type is ordered as null and counted. Without keys, all columns\n"
+      "  are compared as text.\n"},
      {"Exit codes",
       "  0 in order, and with --against the same records\n"
       "  1 not in order, or not the same records\n"

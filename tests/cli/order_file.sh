@@ -48,6 +48,7 @@ for plan in "${plans[@]}"; do
   same got.out down.lines
   expect 0 "$g" $plan -k 'v:order(listed)' -k n:int rows.tsv got.tsv
   same got.tsv up.tsv
+  expect 0 "$bin/gpusort_check" --format tsv -k 'v:order(listed)' -k n:int --against rows.tsv got.tsv
   expect 0 "$g" $plan -u -k 'v:order(listed)' rows.tsv got.tsv
   same got.tsv once.tsv
   expect 0 "$g" $plan -k 'v:order(listed)' -k n:int rows.jsonl got.jsonl
@@ -70,6 +71,15 @@ same got.out up.lines
 expect 0 "$g" -k 'v:order(listed)' -k n:int --verify-output rows.tsv got.tsv
 expect 0 "$g" --check -k 'v:order(listed)' -k n:int got.tsv
 expect 1 "$g" --check -k 'v:order(listed)' rows.tsv
+# The independent check.
+expect 0 "$bin/gpusort_check" --format jsonl -k 'v:order(listed)' -k n:int --against rows.jsonl up.jsonl
+{ head -n 1 rows.tsv; cat down.lines; } >down.tsv
+expect 0 "$bin/gpusort_check" --format tsv -k 'v:order(listed):desc' -k n:int --against rows.tsv down.tsv
+expect 1 "$bin/gpusort_check" --format tsv -k 'v:order(listed)' -k n:int down.tsv
+printf 'a\na\n' >twice
+for file in none twice /dev/null; do
+  expect 2 "$bin/gpusort_check" --format tsv -k "v:order($file)" up.tsv
+done
 split -n l/3 --filter='sort >$FILE' rows.lines piece.
 for piece in piece.*; do expect 0 "$g" -t '\t' -k '1:order(listed)' -k 2:int "$piece" "$piece.sorted"; done
 expect 0 "$g" -m -t '\t' -k '1:order(listed)' -k 2:int -o got.out piece.*.sorted

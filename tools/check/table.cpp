@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstring>
 #include <deque>
+#include <fstream>
 #include <iterator>
 #include <map>
 #include <regex>
@@ -2243,6 +2244,25 @@ std::vector<std::string> LabelsOf(std::string_view text) {
   }
 }
 
+/// Returns the values in the file of a key order(FILE), each with its place: the text of a line up to the first tab,
+/// blank or CR. Lines without text do not count.
+std::map<std::string, std::size_t, std::less<>> ListedIn(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw BadRule("its file " + path + " cannot be read");
+  std::map<std::string, std::size_t, std::less<>> listed;
+  std::string line;
+  for (bool first = true; std::getline(file, line); first = false) {
+    if (first && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);
+    std::string value = line.substr(0, line.find_first_of("\t \r"));
+    if (value.empty() && line.find_first_not_of("\t \r") == line.npos) continue;
+    if (value.empty() || listed.contains(value)) throw BadRule("a value in " + path + " is empty or twice there");
+    listed.emplace(std::move(value), listed.size());
+  }
+  if (file.bad()) throw BadRule("its file " + path + " cannot be read");
+  if (listed.empty()) throw BadRule("its file " + path + " has no values");
+  return listed;
+}
+
 Key ReadKey(const std::string& text, char point, int thousands) {
   Key key;
   key.text = text;
@@ -2277,7 +2297,8 @@ Key ReadKey(const std::string& text, char point, int thousands) {
     if (!TakeText(rest, ":")) throw BadRule("there is more text after the closing quote of its name");
     std::string_view part = rest.substr(0, rest.find(':'));
     const std::string_view bracket = rest.substr(0, rest.find('(') + 1);
-    if (bracket == "timestamp(" || bracket == "date(" || bracket == "enum(" || bracket == "set(") {
+    if (bracket == "timestamp(" || bracket == "date(" || bracket == "enum(" || bracket == "set(" ||
+        bracket == "order(") {
       // Colons and brackets may stand inside: the part goes to the last bracket that ends a part.
       std::size_t end = rest.rfind("):");
       if (rest.ends_with(')')) end = rest.size() - 1;
@@ -2289,6 +2310,9 @@ Key ReadKey(const std::string& text, char point, int thousands) {
       if (bracket == "enum(" || bracket == "set(") {
         key.rule.type = bracket == "enum(" ? Type::kEnum : Type::kSet;
         key.rule.labels = LabelsOf(inside);
+      } else if (bracket == "order(") {
+        key.rule.type = Type::kOrder;
+        key.rule.listed = ListedIn(std::string(inside));
       } else {
         key.rule.type = bracket == "date(" ? Type::kDate : Type::kTimestamp;
         key.rule.time_format = inside;

@@ -931,6 +931,11 @@ Value ReadValue(const Rule& rule, std::string_view text) {
       if (found == rule.labels.end()) return Null{};
       return std::to_string(1000000 + (found - rule.labels.begin()));
     }
+    case Type::kOrder: {  // the values of the file, and then all others
+      const auto found = rule.listed.find(trimmed);
+      if (found == rule.listed.end()) return "1" + std::string(trimmed);
+      return "0" + std::to_string(1000000 + found->second);
+    }
     case Type::kSet: {
       const Value value = ReadSet(rule.labels, text);
       return std::holds_alternative<Null>(value) ? ReadSet(rule.labels, trimmed) : value;
@@ -1005,6 +1010,7 @@ Value ReadBinaryValue(const Rule& rule, std::string_view bytes) {
     case Type::kSeverity:
     case Type::kEnum:
     case Type::kSet:
+    case Type::kOrder:
       return ReadValue(rule, bytes);
     case Type::kNoCase:
       return Folded(bytes);
