@@ -3,6 +3,7 @@
 #include <random>
 #include <utility>
 
+#include "base/ascii.hpp"
 #include "cli/column_key.hpp"
 #include "cli/command_line.hpp"
 #include "cli/key_def.hpp"
@@ -184,7 +185,14 @@ ColumnKey ParseSum(const std::string& text, const FormatRow& row, const std::vec
   ColumnKey sum = Named("--sum", [&] {
     const bool fields = row.names == ColumnNames::kFields;
     const bool number = !text.empty() && text.find_first_not_of("0123456789") == text.npos;
-    if (number && (row.takes & kTakesFields) != 0) return ParseTextKey(text + ":decimal", decimal_point, thousands);
+    if ((row.takes & kTakesFields) != 0 && !text.starts_with('~')) {
+      const bool digits = !text.empty() && IsDigit(text[0]);
+      if ((digits && (!number || text.find_first_not_of('0') == text.npos)) ||
+          (!digits && std::string_view(row.name) == "lines")) {
+        FailUsage(InQuotes(text) + ": give the number of one field, such as 2, or a regular expression, such as ~RE");
+      }
+      if (digits) return ParseTextKey(text + ":decimal", decimal_point, thousands);
+    }
     ColumnKey key = ParseColumnKey(fields ? WithoutFieldColon(text) : text, decimal_point, thousands);
     ValueRule plain;
     plain.decimal_point = decimal_point;
@@ -200,6 +208,10 @@ ColumnKey ParseSum(const std::string& text, const FormatRow& row, const std::vec
   sum.summed = true;
   if (row.names == ColumnNames::kFields && LogKeys::IsTime(sum) && (row.takes & kTakesTime) != 0) {
     FailUsage("--sum: " + InQuotes(text) + " is the time of a record, and times have no sum");
+  }
+  // The place of the time is not known here, so a sum could replace it unseen.
+  if ((row.takes & kTakesTime) != 0 && std::ranges::any_of(before, LogKeys::IsTime)) {
+    FailUsage("--sum needs other keys than the time of a log: give -k FIELD, such as -k host");
   }
   for (const ColumnKey& key : before) {
     if (key.column != sum.column || key.number != sum.number || key.pattern != sum.pattern) continue;

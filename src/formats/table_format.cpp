@@ -267,7 +267,7 @@ class TableFormat::Encoder : public KeyEncoder {
     const std::size_t sums = format_.keys_.size() - format_.sort_keys_;
     if (sums > 0) {
       tally.bytes = records;
-      tally.places.assign(sums, {});
+      tally.places.assign(format_.keys_.size(), {});
     }
     scratch_->left_out = scratch_->one_line = false;
     const std::uint64_t size = format_.PutKeys(records, state, *scratch_, writer, tally);
@@ -292,22 +292,26 @@ class TableFormat::Encoder : public KeyEncoder {
   RecordSpan prefix() const override { return prefix_; }
 
  private:
-  static void RequireApart(const ValuePlace& a, const ValuePlace& b) {
-    if (!a.known || !b.known) return;
-    if (a.at == b.at || (a.at < b.at + b.size && b.at < a.at + a.size)) {
-      throw BadRecord(b.at, "two columns of --sum stand in the same place");
-    }
+  static bool Overlap(const ValuePlace& a, const ValuePlace& b) {
+    return a.known && b.known && a.at < b.at + b.size && b.at < a.at + a.size;
   }
-  /// Puts a mark with the places of the values of --sum before the prefix of the record. Throws BadRecord if two values
-  /// stand in the same place.
+  /// Puts a mark with the places of the values of --sum before the prefix of the record. `places` has the places of the
+  /// keys and of these values. Throws BadRecord if a sum would replace another sum or a part of a key.
   void PutMark(std::vector<ValuePlace>& places) {
     mark_.clear();
-    for (ValuePlace& place : places) {
-      for (const ValuePlace* other = places.data(); other != &place; ++other) RequireApart(*other, place);
+    const std::size_t keys = format_.sort_keys_;
+    for (std::size_t sum = keys; sum < places.size(); ++sum) {
+      for (std::size_t other = 0; other < sum; ++other) {
+        const bool same =
+            other >= keys && places[other].known && places[sum].known && places[other].at == places[sum].at;
+        if (!same && !Overlap(places[other], places[sum])) continue;
+        throw BadRecord(places[sum].at, other < keys ? "a column of --sum stands in the same place as a key"
+                                                     : "two columns of --sum stand in the same place");
+      }
     }
-    for (ValuePlace& place : places) {
-      place.at += prefix_.size();
-      place.Append(mark_);
+    for (std::size_t sum = keys; sum < places.size(); ++sum) {
+      places[sum].at += prefix_.size();
+      places[sum].Append(mark_);
     }
     EndMark(mark_);
     mark_.insert(mark_.end(), prefix_.begin(), prefix_.end());
@@ -325,6 +329,15 @@ std::unique_ptr<KeyEncoder> TableFormat::MakeEncoder() const { return std::make_
 void TableFormat::PutKey(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally,
                          const ValueKey* by) const {
   if (key >= sort_keys_) return NotePlace(key, field, tally);
+  if (!tally.places.empty() && field.text.data() != nullptr) {  // a column of --sum must not be a part of the key
+    const auto* const record = reinterpret_cast<const char*>(tally.bytes.data());
+    const std::less_equal<const char*> before;
+    ValuePlace& place = tally.places[key];
+    place.known =
+        before(record, field.text.data()) && before(field.text.data() + field.text.size(), record + tally.bytes.size());
+    if (place.known) place.at = static_cast<std::uint64_t>(field.text.data() - record);
+    place.size = field.text.size();
+  }
   const ColumnKey& column = table_.keys[key];
   KeyTally::Column& seen = tally.columns[key];
   if (field.is == Field::kMissing) {
@@ -366,7 +379,7 @@ void TableFormat::NotePlace(std::size_t key, const Field& field, KeyTally& tally
                       before(field.text.data() + field.text.size(), record + tally.bytes.size());
   const TextReader value = TextReader::Trimmed(field.text);
   const std::uint64_t offset = inside ? static_cast<std::uint64_t>(field.text.data() - record) : field.at;
-  ValuePlace& place = tally.places[key - sort_keys_];
+  ValuePlace& place = tally.places[key];
   place.known = inside;
   place.null = field.is != Field::kValue || value.done();
   place.at = offset;

@@ -96,6 +96,8 @@ row 'sums of binary records' "$g" --sum 1 in.u64 out
 row 'sums of lines' "$g" --sum 2 fruit.txt out
 row 'sums of lines with a key of sort' "$g" -k2,2n --sum 1 fruit.txt out
 row 'a sum of times' "$g" --format log -k host --sum time access.log out
+row 'a sum of several fields' "$g" -k 1:text --sum 2,3 fruit.txt out
+row 'sums of the records of a time' "$g" --format log --sum bytes access.log out
 row 'sums of a dump' "$g" --format mysqldump --sum t.a fruit.txt out
 row 'sums in parts' "$g" -k name --sum id --split 2 shop.csv out
 row 'sums that are read back' "$g" -k name --sum id --verify-output shop.csv out
@@ -112,7 +114,9 @@ row 'a record without the column of a sum' "$g" -t : -k 1:text --sum 2 short.txt
 row 'a record without the column of a sum, with --strict' "$g" -t : -k 1:text --sum 2 --strict short.txt out
 printf 'k\nk:1\n' >short.txt
 row 'a sum without a place' "$g" --quiet -t : -k 1:text --sum 2 short.txt out
+printf '5:5\n' >digits.txt
 printf 'k:5\n' >short.txt
+row 'a sum of a part of a key' "$g" -t : -k 01:int --sum '~([0-9])' digits.txt out
 row 'columns of sums that overlap' "$g" -t : -k 1:text --sum 2 --sum '~(.)$' short.txt out
 row 'a key and a random order' "$g" --shuffle -k 2 fruit.txt out
 row 'a random order that is read back' "$g" --shuffle --verify-output fruit.txt out

@@ -211,6 +211,30 @@ expect 2 "$g" -k1,1 --sum 2 fields.txt got.out
 says "instead of -k 1,1, write 1:text"
 expect 2 "$g" --sum 2 fields.txt got.out
 says "only with keys that have a type"
+for column in 2,3 2,2 2n foo time 0 1.1 2-3 ' 1'; do
+  expect 2 "$g" -k 1:text --sum "$column" fields.txt got.out
+  says "give the number of one field, such as 2"
+done
+expect 2 "$g" --format log -k host --sum 2,3 access.log got.out
+says "give the number of one field, such as 2"
+expect 2 "$g" --format log --sum bytes access.log got.out
+says "needs other keys than the time of a log"
+# A key by another name, or a part of a key. The output would have other keys, and not be in order.
+printf '{"n":3,"a":[3],"b":{"c":3}}\n{"n":3,"a":[3],"b":{"c":3}}\n' >other.jsonl
+for pair in n:int=/n 'a[0]:int=/a/0' b.c:int=/b/c b:text=b.c; do
+  expect 3 "$g" -k "${pair%=*}" --sum "${pair#*=}" other.jsonl got.jsonl
+  says "line 1.*a column of --sum stands in the same place as a key"
+done
+printf '3:1\n3:2\n' >other.txt
+for pair in 01:int=1 '~^([0-9]+):int=1' 1,2:text=2 '1:int=~([0-9])'; do
+  expect 3 "$g" -t : -k "${pair%=*}" --sum "${pair##*=}" other.txt got.txt
+  says "a column of --sum stands in the same place as a key"
+done
+expect 3 "$g" --format log -k 9:int --sum status access.log got.out
+says "a column of --sum stands in the same place as a key"
+printf '3\tx\n3\ty\n' >other.copy
+expect 3 "$g" --format pgcopy -k '#01:int' --sum '#1' other.copy got.copy
+says "a column of --sum stands in the same place as a key"
 expect 2 "$g" --format log -k host --sum time access.log got.out
 says "times have no sum"
 "$bin/gpusort_gen" --type u32 --count 10 --seed 3 in.u32
