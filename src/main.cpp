@@ -65,9 +65,12 @@ std::optional<SortResult> Act(Process& process) {
     case Action::kInstallSort:
       Print(InstallSort(spec.target.output));
       break;
-    case Action::kExplain:
-      Print(ExplainJob(spec, process.cancel));
+    case Action::kExplain: {
+      const Explanation plan = ExplainJob(spec, process.cancel);
+      Print(plan.text);
+      if (plan.error) throw *plan.error;
       break;
+    }
     case Action::kStatus: {
       FileSystem files;
       Print(DescribeJob(files, spec.survival.dir));

@@ -1,5 +1,7 @@
 #include "cli/parse_options.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <cctype>
@@ -120,10 +122,33 @@ void RefuseForAction(const Typed& typed) {
   }
 }
 
+/// Returns true if all names, two or more, are inputs of a plan: --explain writes nothing, so that no name has to be
+/// the output. All names must be readable. The second of two names is an input only if the job would hardly replace it:
+/// in a merge, or among logs, which a pattern such as logs/* names.
+bool AreInputsOfPlan(const Typed& typed, const JobSpec& spec) {
+  if (spec.action != Action::kExplain) return false;
+  const auto is_input = [](const std::string& name) {
+    std::error_code unknown;
+    return name == "-" || (::access(name.c_str(), R_OK) == 0 && !std::filesystem::is_directory(name, unknown));
+  };
+  const bool names_output = typed.force || spec.target.no_clobber || typed.compress_given || spec.target.index ||
+                            spec.target.split > 0 || spec.target.verify || !spec.survival.dir.empty();
+  if (names_output || !std::ranges::all_of(typed.names, is_input)) return false;
+  return typed.names.size() > 2 || ((spec.order.merge || typed.format == "log") && typed.names[1] != "-");
+}
+
 /// Decides which names on the command line are inputs and which one is the output, if neither --output nor
 /// --files0-from is given.
 void PlaceBareNames(const Typed& typed, JobSpec& spec) {
   const std::vector<std::string>& names = typed.names;
+  if (names.size() > 1 && AreInputsOfPlan(typed, spec)) {
+    spec.source.inputs = names;
+    const std::string all = names.size() == 2 ? "both" : "all " + std::to_string(names.size());
+    spec.source.names_note = all + " names are inputs, because all are files that exist; -o gives the OUTPUT";
+    spec.target.output = "-";
+    spec.target.implied = true;
+    return;
+  }
   if (names.size() < 2) {
     spec.source.implied = names.empty();
     spec.source.inputs = names.empty() ? std::vector<std::string>{"-"} : names;
@@ -149,6 +174,10 @@ void PlaceBareNames(const Typed& typed, JobSpec& spec) {
   }
   spec.source.inputs = {names[0]};
   spec.target.output = names[1];
+  if (std::error_code unknown; spec.action == Action::kExplain && std::filesystem::is_regular_file(names[1], unknown)) {
+    spec.source.names_note =
+        "the OUTPUT is " + InQuotes(names[1]) + ", which exists; -o OUTPUT makes both names inputs";
+  }
   spec.target.asks = !typed.force && !spec.target.no_clobber;
 }
 

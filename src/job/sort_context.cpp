@@ -118,23 +118,31 @@ void SortContext::ShareMemory() {
 
 std::string SortContext::ThreadBound() const { return std::to_string(cores.cores) + " by " + cores.limited_by; }
 
-std::string SortContext::FormatsText() const {
-  constexpr std::uint32_t kMost = 20;
-  const Inputs& inputs = open.inputs;
-  std::string text;
+FormatRows DescribeFormats(const Inputs& inputs) {
+  FormatRows rows;
+  std::uint64_t refused = 0;
   ScanState state;
-  std::uint32_t shown = 0;
-  for (std::uint32_t i = 0; i < inputs.count() && shown <= kMost; ++i) {
+  for (std::uint32_t i = 0; i < inputs.count(); ++i) {
     if (i > 0) state = inputs.format().NextInput(state);
     const std::vector<std::byte> front = inputs.Front(i, RecordFormat::kFrontBytes);
     if (front.empty()) continue;
-    inputs.format().BeginInput(front, i, state);
+    try {
+      inputs.format().BeginInput(front, i, state);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kBadInput) throw;
+      if (refused++ == 0) rows.error = error;
+      rows.text += TableRow("no format", error.what());
+      continue;
+    }
     const std::string format = inputs.format().DescribeInput(front, state);
-    if (format.empty()) return text;
-    text += ++shown > kMost ? TableRow("", "the formats of further inputs are not shown")
-                            : TableRow("format", EscapeName(inputs.path(i)) + ": " + format);
+    if (format.empty()) return {};
+    rows.text += TableRow("format", EscapeName(inputs.path(i)) + ": " + format);
   }
-  return text;
+  if (refused > 1) {
+    rows.error = Error(ErrorCode::kBadInput, std::string(rows.error->what()) + "; the format of " +
+                                                 Counted(refused - 1, "more input") + " is not known either");
+  }
+  return rows;
 }
 
 // The rows about the records and files come first, and after an empty line the rows about the machine.
@@ -142,6 +150,7 @@ std::string SortContext::PlanText(const std::string& formats) const {
   const JobSpec& spec = open.spec;
   const Inputs& inputs = open.inputs;
   std::string text = TableRow("record", spec.source.type_note);
+  if (!spec.source.names_note.empty()) text += TableRow("names", spec.source.names_note);
   const std::string files = Counted(inputs.count(), "file");
   if (inputs.rereadable()) {
     text += TableRow("input", fmt::format("{} in {}, read {} the page cache", FormatBytes(inputs.bytes()), files,

@@ -10,6 +10,7 @@
 #include "job/open_job.hpp"
 #include "job/recovery.hpp"
 #include "job/survival.hpp"
+#include "kernels/error.hpp"
 #include "runs/job.hpp"
 #include "runs/run_store.hpp"
 #include "watch/job_record.hpp"
@@ -21,6 +22,14 @@ struct FirstSort {
   RecordSum kept{};  ///< the checksum of the records that the first sort has kept
   SortStats stats{};
 };
+
+/// What --explain prints about the format of each input, such as the format of the timestamps in a log.
+struct FormatRows {
+  std::string text;              ///< one row of a table for each input; empty: there is nothing to say
+  std::optional<Error> error{};  ///< the error (kBadInput) of the inputs whose format is not known
+};
+/// Describes all inputs. Reads the beginnings of the inputs again, but not those of pipes.
+FormatRows DescribeFormats(const Inputs& inputs);
 
 /// The objects of one sort, from the open inputs to the temp files. Members are constructed in the order of their
 /// declarations.
@@ -35,13 +44,9 @@ struct SortContext {
   SortContext(const SortContext&) = delete;
   SortContext& operator=(const SortContext&) = delete;
 
-  /// Returns the plan as rows of a table for users, as --explain prints it. `formats` is empty or has the result of
-  /// FormatsText(), which takes its place among the rows about the inputs.
+  /// Returns the plan as rows of a table for users, as --explain prints it. `formats` is empty or has the rows of
+  /// DescribeFormats(), which take their place among the rows about the inputs.
   std::string PlanText(const std::string& formats) const;
-  /// Returns a description of each of the first 20 inputs for --explain, such as the format of the timestamps in a log.
-  /// Returns an empty string if there is nothing to say about the job's format. Reads the beginnings of the inputs
-  /// again, but not those of pipes.
-  std::string FormatsText() const;
   /// Tells the second of the two sorts of a job what the first one did. Call this before SortJob().
   void SetFirst(FirstSort first);
   /// Updates the statistics, such as the peak of the memory. Call at any time, also after a failure.

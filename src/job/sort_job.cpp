@@ -310,7 +310,9 @@ SortResult SortJob(const JobSpec& spec, CancelFlag& cancel, FileSystem& files, O
   return SortJob(context);
 }
 
-std::string ExplainJob(const JobSpec& spec, CancelFlag& cancel, const GpuSource& gpus) {
+namespace {
+
+Explanation Explain(const JobSpec& spec, CancelFlag& cancel, const GpuSource& gpus) {
   FileSystem files;
   // Opens the output, so that its errors are found. It has no name yet and is dropped. A pipe is not opened.
   Output output;
@@ -324,10 +326,33 @@ std::string ExplainJob(const JobSpec& spec, CancelFlag& cancel, const GpuSource&
   const bool known = !estimate.conclusion.empty();
   std::string conclusion = Conclude(context.job.plan) + (known ? ", " + estimate.conclusion : "");
   if (spec.order.keeps_input_order) conclusion += "; then the kept records are sorted again, in temp space";
-  return TableRow("in short", conclusion) +
-         (known ? "" : TableRow("expected", "nothing can be said: " + estimate.why_not)) +
-         (spec.explains_all ? estimate.rows : "") + "\n" + context.PlanText(context.FormatsText()) +
-         (spec.explains_all ? "\n" + DescribeSizes(context.job.plan) : "");
+  const FormatRows formats = DescribeFormats(context.open.inputs);
+  return {TableRow("in short", conclusion) +
+              (known ? "" : TableRow("expected", "nothing can be said: " + estimate.why_not)) +
+              (spec.explains_all ? estimate.rows : "") + "\n" + context.PlanText(formats.text) +
+              (spec.explains_all ? "\n" + DescribeSizes(context.job.plan) : ""),
+          formats.error};
+}
+
+}  // namespace
+
+Explanation ExplainJob(const JobSpec& spec, CancelFlag& cancel, const GpuSource& gpus) {
+  try {
+    return Explain(spec, cancel, gpus);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kBadInput || !spec.source.table) throw;
+    // There is no plan, but the inputs can be described.
+    FormatRows formats;
+    try {
+      FileSystem files;
+      const OpenJob open(spec, cancel, files, false, {}, {});
+      formats = DescribeFormats(open.inputs);
+    } catch (const Error&) {
+      formats = {};
+    }
+    if (!formats.error) throw;
+    return {formats.text, formats.error};
+  }
 }
 
 }  // namespace gpusort

@@ -2,6 +2,7 @@
 // SortJob.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "data/inputs.hpp"
@@ -10,6 +11,7 @@
 #include "job/gpu_source.hpp"
 #include "job/sort_context.hpp"
 #include "job/sort_result.hpp"
+#include "kernels/error.hpp"
 #include "spec/job_spec.hpp"
 #include "watch/job_record.hpp"
 
@@ -28,8 +30,13 @@ SortResult SortJob(const JobSpec& spec, CancelFlag& cancel, FileSystem& files, O
 /// name.
 SortResult SortJob(SortContext& context);
 
-/// Returns the plan of the job as text (--explain). Opens the inputs and the backend (GPU or CPU), but writes no
-/// output. May write temporary files, to measure the speed of disks.
-std::string ExplainJob(const JobSpec& spec, CancelFlag& cancel, const GpuSource& gpus = {});
+/// The plan of a job, for --explain.
+struct Explanation {
+  std::string text;              ///< the plan; if `error` is set, perhaps only what the inputs are
+  std::optional<Error> error{};  ///< the error with which the job would end, because of the inputs that `text` shows
+};
+/// Returns the plan of the job. Opens the inputs and the backend (GPU or CPU), but writes no output. May write
+/// temporary files, to measure the speed of disks.
+Explanation ExplainJob(const JobSpec& spec, CancelFlag& cancel, const GpuSource& gpus = {});
 
 }  // namespace gpusort

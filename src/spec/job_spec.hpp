@@ -54,9 +54,10 @@ struct LineOrdered {
 struct Source {
   std::vector<std::string> inputs;  ///< at least one name; "-" means standard input and occurs at most once
   bool implied = false;             ///< true: the user named no input, so `inputs` is standard input
-  std::string names_file;           ///< the file of --files0-from, which contains the names of the inputs; may be empty
-  std::vector<ByteRange> ranges;    ///< the part of each input that is sorted; empty: all inputs are sorted completely
-  std::optional<Codec> codec;       ///< the codec of all inputs; no value: the extension of each name decides
+  std::string names_note;         ///< how names without -o were taken, for --explain; empty if only one way is possible
+  std::string names_file;         ///< the file of --files0-from, which contains the names of the inputs; may be empty
+  std::vector<ByteRange> ranges;  ///< the part of each input that is sorted; empty: all inputs are sorted completely
+  std::optional<Codec> codec;     ///< the codec of all inputs; no value: the extension of each name decides
   std::uint64_t max_expanded = std::numeric_limits<std::uint64_t>::max();  ///< maximum size of an input after expansion
 
   Format format = Format::kBinary;

@@ -242,6 +242,37 @@ grep -q "common.log: common log after '\['; [0-9]* of [0-9]* lines; '10\.0\.0\..
 grep -q "python.log.gz: ISO 8601 in word 1; [0-9]* of [0-9]* lines; '2026-.*' is 2026-[0-9T:.-]*Z$" plan || fail "$(cat plan)"
 grep -q 'json.log: JSON Lines, member ts; 400 of 400 lines' plan || fail "$(cat plan)"
 
+# Nothing is written, so names without -o are inputs if all exist. In the job itself, the second of two names would be
+# the output, so --explain says which reading was taken.
+explained() { grep -c '^format ' plan || true; }
+gpusort --explain common.log python.log json.log >plan
+[ "$(explained)" = 3 ] && grep -q '^names  *all 3 names are inputs' plan || fail "three names: $(cat plan)"
+gpusort --explain common.log python.log >plan
+[ "$(explained)" = 2 ] && grep -q '^names  *both names are inputs' plan || fail "two names: $(cat plan)"
+gpusort --explain common.log new.log >plan
+[ "$(explained)" = 1 ] && ! grep -q '^names' plan || fail "a second name that is new: $(cat plan)"
+gpusort --explain --force common.log python.log >plan
+[ "$(explained)" = 1 ] && grep -q "^names  *the OUTPUT is 'python.log', which exists" plan || fail "--force: $(cat plan)"
+"$bin/gpusort" --explain common.log python.log >plan
+grep -q "^names  *the OUTPUT is 'python.log', which exists" plan || fail "two names of lines: $(cat plan)"
+"$bin/gpusort" --explain -m common.log python.log >plan
+grep -q '^names  *both names are inputs' plan || fail "-m of two names: $(cat plan)"
+expect 2 gpusort --explain common.log python.log new.log
+says 'there are 3 names'
+
+# Every input has its row, however many there are, and so has one whose form is not known. The job would refuse it.
+mkdir many
+for i in {10..40}; do printf '2026-01-01 10:00:%s x\n' "$i" >many/$i.log; done
+printf 'no time\n' >many/33.log
+expect 3 gpusort --explain many/*.log >plan
+[ "$(explained)" = 30 ] && grep -q '^memory' plan || fail "30 of 31 inputs: $(cat plan)"
+grep -q '^no format  *many/33.log: none of 1 lines has a time' plan || fail "no row of the bad input: $(cat plan)"
+says 'error: many/33.log: none of 1 lines has a time'
+printf 'no time\n' >many/10.log
+expect 3 gpusort --explain many/*.log >plan
+[ "$(explained)" = 29 ] && [ "$(grep -c '^no format' plan)" = 2 ] || fail "29 of 31 inputs: $(cat plan)"
+says 'many/10.log: none of 1 lines.*; the format of 1 more input is not known either'
+
 # Times that a regular expression finds: as its first group, in a form that --time gives, and by named groups.
 printf 'a <2026-11-23 22:10:02>\nb <2026-11-23 22:10:01>\n' >regex.log
 expect 0 gpusort --time-regex '<(.*)>' -o out regex.log
@@ -266,12 +297,12 @@ says 'order.log: the times are day/month/year in digits, as the values of other 
 printf '2026-01-01 10:00:00 a\nb\nc\n2026-01-01 09:00:00 d\ne\nf\n' >few.log
 expect 0 gpusort -o out few.log
 says "4 lines begin with no time and were taken for parts of the records before them, such as 'b'"
-# Warnings count lines whose time does not exist, and lines with times of a form that the first 64 KiB do not have.
+# Warnings count lines whose time does not exist, and lines with times of a form that the first 256 KiB do not have.
 printf '2026-03-01 10:00:00 a\n2026-02-29 10:00:00 b\n2026-02-27 10:00:00 c\n2026-01-01 25:00:00 d\n' >impossible.log
 expect 0 gpusort -o out impossible.log
 says "a time that does not exist stands in 2 lines, the first is '2026-02-29 10:00:00 b'"
 {
-  for ((i = 0; i < 3000; ++i)); do echo "2026-11-23 22:10:01 $i"; done
+  for ((i = 0; i < 12000; ++i)); do echo "2026-11-23 22:10:01 $i"; done
   for ((i = 10; i < 50; ++i)); do echo "Nov 22 10:00:$i host prog: x"; done
 } >change.log
 expect 0 gpusort -o out change.log

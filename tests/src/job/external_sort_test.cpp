@@ -252,7 +252,7 @@ TEST(ExternalSort, PlansTheLevelsThatItMergesAndCountsTheirBytesAsProgress) {
                                            "off",        folder / "in", folder / "out"};
     JobSpec explained = Parse(args);
     explained.explains_all = true;  // --explain=full
-    const std::string plan = ExplainJob(explained, cancel);
+    const std::string plan = ExplainJob(explained, cancel).text;
     ::testing::internal::CaptureStderr();
     Sort(args);
     const std::string said = ::testing::internal::GetCapturedStderr();

@@ -19,7 +19,7 @@ std::string Explain(const std::vector<std::string>& args, bool& planned) {
   CancelFlag cancel;
   try {
     planned = true;
-    return ExplainJob(Parse(args), cancel, {0, [] { return false; }, OpenCudaBackend});
+    return ExplainJob(Parse(args), cancel, {0, [] { return false; }, OpenCudaBackend}).text;
   } catch (const Error& error) {
     planned = false;
     return error.what();
