@@ -149,8 +149,10 @@ class RecordFormat {
   /// - second argument: the index of the input
   /// - third argument: the parser's state, which is updated
   virtual void BeginInput(RecordSpan, std::uint32_t, ScanState&) const {}
+  /// Returns true if BeginInput() has an effect.
+  virtual bool learns() const { return false; }
   /// The number of bytes at the beginning of an input that BeginInput() examines.
-  static constexpr std::size_t kFrontBytes = std::size_t{64} << 10;
+  static constexpr std::size_t kFrontBytes = std::size_t{256} << 10;
   /// Returns a description of an input for --explain, such as the format of the timestamps in a log. The arguments are
   /// the first bytes of the input and the state that BeginInput() has set. Returns an empty string if there is nothing
   /// to say.

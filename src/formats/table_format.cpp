@@ -643,7 +643,7 @@ void DescribeTimes(const JobSpec& spec, const KeyTally& tally, std::vector<std::
        "a time that does not exist stands in {}, the first is {}; such lines were taken for parts of the records "
        "before them");
   Tell(lines, tally.other_form_lines, "line",
-       "a time of another form than those learnt from the first 64 KiB of the input stands at the front of {}, the "
+       "a time of another form than those learnt from the first 256 KiB of the input stands at the front of {}, the "
        "first is {}; such lines were taken for parts of the records before them: split the log there, or give all "
        "forms with --time");
   Tell(lines, tally.inner_times, "line",

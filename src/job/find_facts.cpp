@@ -99,17 +99,19 @@ void MeasureKeys(InputFacts& facts, KeyScheme& keys, const Inputs& inputs, HostM
   facts.key_cost = KeyCostOf(keys);
   if (!facts.known) return;
   constexpr std::uint64_t kSample = std::uint64_t{64} << 10;
+  const std::uint64_t front_bytes = inputs.format().learns() ? RecordFormat::kFrontBytes : kSample;
   std::uint64_t plain = 0, keyed = 0, records = 0;
   std::vector<std::byte> out;
-  const HostBuffer buffer(memory, kSample + kReadSlack);
+  const HostBuffer buffer(memory, front_bytes + kReadSlack);
   ScanState front;
   for (std::uint32_t i = 0; i < std::min<std::size_t>(inputs.count(), 4); ++i) {
     if (i > 0) front = inputs.format().NextInput(front);
     if (!inputs.state(i).empty()) front = inputs.format().LoadState(inputs.state(i));
     if (inputs.size(i) == 0) continue;
-    const std::span<const std::byte> bytes =
-        inputs.Read({i, 0, std::min(kSample, inputs.size(i))}, {buffer.data(), buffer.size()});
+    std::span<const std::byte> bytes =
+        inputs.Read({i, 0, std::min(front_bytes, inputs.size(i))}, {buffer.data(), buffer.size()});
     if (inputs.state(i).empty()) inputs.format().BeginInput(bytes, i, front);
+    bytes = bytes.first(std::min<std::uint64_t>(kSample, bytes.size()));
     ScanState end = front, state = front;
     KeyTally tally;
     tally.input = i;

@@ -153,7 +153,9 @@ class InputSample {
         bytes = bytes.subspan(first);
         inside = false;
       }
-      if (at == count) format_.BeginInput(bytes, 0, state);
+      if (at == count && format_.learns()) {
+        format_.BeginInput(inputs_.Front(input, RecordFormat::kFrontBytes), input, state);
+      }
       const std::uint64_t before = end_;
       Put(bytes);
       const std::uint64_t last = format_.Scan(bytes, state).last;

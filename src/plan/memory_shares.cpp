@@ -80,8 +80,7 @@ namespace gpusort {
 
 KeyShape MakeKeyShape(std::uint64_t memory, unsigned threads, bool gpu) {
   using planning::kPage;
-  // A piece has at least RecordFormat::kFrontBytes bytes. What BeginInput() finds then does not depend on --memory.
-  constexpr std::uint64_t kLeast = 64 * planning::kKiB;
+  constexpr std::uint64_t kLeast = KeyShape::kLeastPiece;
   // The keyed records of a piece go into one block of the ring. With a GPU, a block has up to 8 MiB of registered
   // memory.
   const std::uint64_t most = (gpu ? 3 : 1) * planning::kMiB;

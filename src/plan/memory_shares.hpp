@@ -16,10 +16,12 @@ inline constexpr std::uint64_t kKiB = 1024, kMiB = kKiB * kKiB, kPage = 4096;
 
 /// The number of threads that compute the sort keys of records, and the sizes of their buffers.
 struct KeyShape {
+  static constexpr std::uint64_t kLeastPiece = 64 * planning::kKiB;  ///< the smallest `piece_bytes`
+
   unsigned threads = 0;           ///< 0: records get no sort keys
   std::uint64_t piece_bytes = 0;  ///< how many bytes of the input a thread gets at a time
 
-  std::uint64_t blocks() const { return 2 * threads + 3; }
+  constexpr std::uint64_t blocks() const { return 2 * threads + 3; }
   std::uint64_t block_bytes() const { return piece_bytes + kReadSlack; }
   std::uint64_t pool_bytes() const { return threads == 0 ? 0 : blocks() * block_bytes(); }
   /// Returns how many bytes of memory the stage takes. Assumes that a line with its key is at most four times as long

@@ -124,16 +124,43 @@ class KeyStage {
       push(std::move(cut), {});
       if (++input < inputs_.count()) cutter.Begin(input, format_.NextInput(cutter.state()));
     };
+    const auto take = [&](InputReader::Block block) {
+      PieceCutter::Cut cut = cutter.Take(block.bytes, block.range.offset, block.guess);
+      push(std::move(cut), std::move(block));
+    };
+    // The first blocks of an input wait until its format is found out. What is found does therefore not depend on the
+    // size of blocks, and thus on --memory.
+    constexpr std::size_t kMostHeld = RecordFormat::kFrontBytes / KeyShape::kLeastPiece;
+    static_assert(kMostHeld < KeyShape{1, 0}.blocks(), "the reader needs a block while others wait");
+    std::vector<InputReader::Block> held;
+    const auto learn = [&] {
+      if (held.empty()) return;
+      if (held.size() == 1) {
+        cutter.Learn(held[0].bytes);
+      } else {
+        std::vector<std::byte> front;
+        for (const InputReader::Block& block : held) front.insert(front.end(), block.bytes.begin(), block.bytes.end());
+        cutter.Learn(front);
+      }
+      for (InputReader::Block& block : std::exchange(held, {})) take(std::move(block));
+    };
     if (inputs_.count() > 0) cutter.Begin(0, {});
     while (std::optional<InputReader::Block> block = reader_.Next(pipeline_)) {
       stored += block->stored;
       begin();
+      if (input != block->range.input) learn();
       while (input != block->range.input) end_input();
-      if (block->range.offset == 0) cutter.Learn(block->bytes);
-      PieceCutter::Cut cut = cutter.Take(block->bytes, block->range.offset, block->guess);
-      push(std::move(cut), std::move(*block));
+      if (!held.empty() && block->range.offset != held.back().range.offset + held.back().range.bytes) learn();
+      if (block->range.offset > 0 && held.empty()) {
+        take(std::move(*block));
+        continue;
+      }
+      const std::uint64_t known = block->range.offset + block->range.bytes;
+      held.push_back(std::move(*block));
+      if (!format_.learns() || held.size() == kMostHeld || known >= RecordFormat::kFrontBytes) learn();
     }
     begin();
+    learn();
     while (input < inputs_.count()) end_input();
     pieces_.Finish();
     const std::lock_guard lock(mutex_);
