@@ -2,6 +2,7 @@
 // prints warnings about these values at its end.
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -116,6 +117,9 @@ struct KeyTally {
   Lines left_inserts;
   /// LogTimes::notes of each log that may be read wrongly, by the index of the input. The job prints them as warnings.
   std::map<std::uint32_t, std::map<std::string, std::string>> log_notes;
+  /// Only for logs: the abbreviations of zones (ZoneWord) for which `log_notes` has the warning, if they need one.
+  /// Add() ignores this member.
+  std::bitset<256> noted_words;
   Seen other_width;               ///< records that have more or fewer columns than the header
   std::uint64_t first_width = 0;  ///< the number of columns in the first record that `other_width` counts
   /// Records that are probably several records in one, because of a mistake in the input such as a missing quote.

@@ -323,6 +323,7 @@ void TakeZoneOfLog(TextReader& reader, TimeParts& parts) {
   if (zone.done()) return;
   const std::string_view rest = zone.rest();
   std::optional<std::int64_t> found;
+  ZoneWord word = 0;
   bool before_letter = false;
   if (rest[0] == '+' || rest[0] == '-') {
     before_letter = !blank && rest.size() > 3 && rest[3] == ':';  // Tivoli writes "10:10:01.123+01:00I-----"
@@ -351,6 +352,8 @@ void TakeZoneOfLog(TextReader& reader, TimeParts& parts) {
     // Java and JavaScript write "GMT+01:00".
     if (*found == 0 && (zone.Is('+') || zone.Is('-')) && (!TakeZone(zone, found) || !found)) return;
     if (name == "GMT") TakeHoursAfterGmt(zone, found);
+    word = ZoneWordOf(name);
+    if (word != 0 && FactsOf(word).east != *found) word = 0;
     if (bracket && !zone.Take(')')) return;
     // "CET-fw01" and "est.example.org" are names of hosts and not zones.
     constexpr std::string_view kAfter = " \t])},;:|>\"'";
@@ -359,6 +362,7 @@ void TakeZoneOfLog(TextReader& reader, TimeParts& parts) {
   if (!zone.done() && IsLetterOrDigit(*zone.at) && (IsDigit(*zone.at) || !before_letter)) return;
   reader = zone;
   parts.offset = found;
+  parts.zone_word = word;
 }
 
 /// Skips the separators between a date and a clock.

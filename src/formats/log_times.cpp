@@ -405,6 +405,7 @@ bool LogTimeReader::TakeQuick(const TimeShape& shape, std::string_view text, Qui
   time.instant->seconds = found.seconds - time.east;
   time.instant->fraction = found.fraction;
   time.instant->zoned = found.east.has_value();
+  time.instant->zone_word = found.zone_word;
   time.lacks_zone = !found.east && !shape.utc;
   time.lacks_year = found.lacks_year;
   time.lacks_date = false;
@@ -473,6 +474,7 @@ bool LogTimeReader::TakeIso(std::string_view text, QuickTime& quick, LogTime& ti
     time.instant->seconds = found.seconds - found.east.value_or(0);
     time.instant->fraction = found.fraction;
     time.instant->zoned = found.east.has_value();
+    time.instant->zone_word = found.zone_word;
   } else {
     time.instant = ParseInstant(text);
     if (!time.instant) return false;
@@ -542,6 +544,7 @@ std::optional<Instant> LogTimeReader::FindInstant(const TimeParts& parts, std::i
     instant.seconds = date_.midnight + clock - parts.offset.value_or(0);
     instant.fraction = parts.fraction.substr(0, parts.fraction.find_last_not_of('0') + 1);
     instant.zoned = parts.offset.has_value();
+    instant.zone_word = parts.zone_word;
     return instant;
   }
   const std::optional<Instant> instant = InstantOf(parts, latest);

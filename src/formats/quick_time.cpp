@@ -56,8 +56,8 @@ QuickTime::QuickTime(std::string_view format) {
     constexpr std::string_view kDates = "wYCymdebL,^";
     if (date[i] == '%' && kDates.find(date[i + 1]) == kDates.npos) return;
   }
-  usual_ = rest.empty() || rest == "%z" || rest == "%z%-";
-  zone_ = !rest.empty();
+  usual_ = rest.empty() || rest == "%z" || rest == "%z%-" || rest == "%-";
+  zone_ = rest.starts_with("%z");
   no_year_ = rest.ends_with("%-");
 }
 
@@ -84,7 +84,7 @@ void QuickTime::KeepDate(std::string_view date, std::int64_t midnight, bool lack
   if (sizes_[0] != size) sizes_ = {size, sizes_[0]};
 }
 
-bool QuickTime::TakeZone(std::string_view text, std::size_t& at, std::optional<std::int64_t>& east) {
+bool QuickTime::TakeZone(std::string_view text, std::size_t& at, Found& found) {
   // Bytes after the end of the line count as newlines, because a line contains no newline.
   const auto byte = [text](std::size_t i) { return i < text.size() ? text[i] : '\n'; };
   const bool blank = byte(at) == ' ';
@@ -106,13 +106,12 @@ bool QuickTime::TakeZone(std::string_view text, std::size_t& at, std::optional<s
     constexpr int kMost = 14 * 60, kQuarter = 15;
     if (wrong != 0 || minutes > 59 || hours * 60 + minutes > kMost || minutes % kQuarter != 0) return false;
     const int seconds = (hours * 60 + minutes) * 60;
-    east = first == '-' ? -seconds : seconds;
+    found.east = first == '-' ? -seconds : seconds;
     at = end;
     return true;
   }
   if (first < 'A' || first > 'Z') {
     if (first == '(' || (!blank && first == 'z')) return false;
-    east.reset();
     return true;
   }
   constexpr std::size_t kMostName = 7;
@@ -132,10 +131,11 @@ bool QuickTime::TakeZone(std::string_view text, std::size_t& at, std::optional<s
     TextReader reader{text.data() + begin, text.data() + end};
     TimeParts parts;
     TakeLogTime("%z", reader, parts);
-    known = {name, parts.offset};
+    known = {name, parts.offset, parts.zone_word};
   }
-  east = known.east;
-  if (east) at = end;
+  found.east = known.east;
+  found.zone_word = known.word;
+  if (found.east) at = end;
   return true;
 }
 
@@ -175,7 +175,8 @@ bool QuickTime::Take(std::string_view text, Found& found) {
     if ((letter == 'a' || letter == 'p') && (after == 'm' || after == '.')) return false;
     if (letter == 'o' && after == '\'') return false;
     found.east.reset();
-    if (zone_ && !TakeZone(text, at, found.east)) return false;
+    found.zone_word = 0;
+    if (zone_ && !TakeZone(text, at, found)) return false;
     if (IsDigit(byte(at)) || (no_year_ && byte(at) == ' ' && IsDigit(byte(at + 1)))) return false;
     found.seconds = date.midnight + clock;
     found.lacks_year = date.lacks_year;

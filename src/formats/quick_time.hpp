@@ -8,6 +8,8 @@
 #include <optional>
 #include <string_view>
 
+#include "formats/time_text.hpp"
+
 namespace gpusort {
 
 /// A fast reader of timestamps in one format, such as "Feb  5 17:32:18". Only one thread at a time may use an object.
@@ -27,7 +29,8 @@ class QuickTime {
     std::optional<std::int64_t> east;  ///< local time minus UTC, in seconds; no value: the timestamp has no zone
     std::string_view fraction;         ///< the digits of the fraction of a second, without trailing zeros
     bool lacks_year = false;
-    std::size_t size = 0;  ///< the size of the timestamp in bytes
+    std::size_t size = 0;    ///< the size of the timestamp in bytes
+    ZoneWord zone_word = 0;  ///< the abbreviation that gave `east`
   };
   /// Reads the timestamp at the beginning of `text`, which must be the rest of a line. Returns false if the timestamp
   /// does not have the format of this reader, or if its date was not passed to KeepDate(). The slower parser
@@ -57,15 +60,16 @@ class QuickTime {
   struct ZoneName {
     std::uint64_t name = 0;  ///< up to seven capital letters, one per byte; 0: there is no name
     std::optional<std::int64_t> east;
+    ZoneWord word = 0;
   };
   static constexpr unsigned kZoneBits = 4;
 
   static Words WordsOf(const char* date, std::size_t size);
   static std::size_t IndexOf(const Words& words);
-  /// Reads the optional time zone at offset `at` of `text`, and moves `at` to its end. Sets `east` to local time minus
-  /// UTC in seconds, or to no value if there is no time zone. Returns false if only the slower parser can read the
-  /// zone.
-  bool TakeZone(std::string_view text, std::size_t& at, std::optional<std::int64_t>& east);
+  /// Reads the optional time zone at offset `at` of `text`, and moves `at` to its end. Sets `found.east` to local time
+  /// minus UTC in seconds, or to no value if there is no time zone, and `found.zone_word`. Returns false if only the
+  /// slower parser can read the zone.
+  bool TakeZone(std::string_view text, std::size_t& at, Found& found);
 
   bool usual_ = false;    ///< true: the format is a date, a time of day, and an optional zone
   bool zone_ = false;     ///< true: a zone can follow the time of day

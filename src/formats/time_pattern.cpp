@@ -53,6 +53,7 @@ bool SetZone(std::string_view text, TimeParts& parts) {
   if (text.empty()) return true;
   TextReader reader = TextReader::Trimmed(text);
   if (TakeLogTime("%z", reader, parts) && reader.done()) return true;
+  parts.zone_word = ZoneWordOf(reader.rest());
   return TakeZone(reader, parts.offset) && parts.offset && reader.done();
 }
 

@@ -61,6 +61,13 @@ constexpr ZoneName kZoneNames[] = {
     {"wit", 540},    {"wita", 480},  {"xjt", 360},    {"yapt", 600},  {"yekst", 360}, {"z", 0},       {"zulu", 0},
 };
 
+/// The names of kZoneNames that zones with other offsets use, too: India, Ireland (IST), China, Cuba (CST), Bangladesh
+/// (BST), Arabia (AST, ADT), Singapore, the Solomon Islands (SST), Armenia (AMT), Brunei (BDT), the Cocos Islands
+/// (CCT), Norfolk Island (NFT) and Namibia (WAST). EST, PST, MST and CDT are nearly always those of North America.
+constexpr std::string_view kAmbiguousZones[] = {"adt", "amt", "ast", "bdt", "bst", "cct",
+                                                "cst", "ist", "nft", "sst", "wast"};
+static_assert(std::size(kZoneNames) < 256);
+
 constexpr std::uint32_t kEraYears = 400, kEraDays = 146097;
 
 /// Returns the number of years since a leap year before all others, which is a multiple of 400. Such unsigned numbers
@@ -181,11 +188,13 @@ bool TakeUsual(TextReader& reader, Civil& civil, Clock& clock) {
   return digits;
 }
 
-std::optional<Instant> InstantOf(const Civil& civil, const Clock& clock, std::optional<std::int64_t> offset) {
+std::optional<Instant> InstantOf(const Civil& civil, const Clock& clock, std::optional<std::int64_t> offset,
+                                 ZoneWord word = 0) {
   const std::optional<std::int64_t> days = DaysOf(civil), seconds = SecondsOf(clock);
   if (!days || !seconds) return std::nullopt;
   Instant instant = MakeInstant(*days * kDaySeconds + *seconds - offset.value_or(0), clock.fraction);
   instant.zoned = offset.has_value();
+  instant.zone_word = word;
   return instant;
 }
 
@@ -299,18 +308,32 @@ bool TakeZone(TextReader& reader, std::optional<std::int64_t>& offset) {
   return true;
 }
 
-std::optional<std::int64_t> TakeZoneName(TextReader& reader) {
+ZoneWord ZoneWordOf(std::string_view text) {
   char lower[6];
   std::size_t size = 0;
-  for (const char* at = reader.at; at != reader.end && Lower(*at) >= 'a' && Lower(*at) <= 'z'; ++at) {
-    if (size == sizeof(lower)) return std::nullopt;
-    lower[size++] = Lower(*at);
+  for (; size < text.size() && Lower(text[size]) >= 'a' && Lower(text[size]) <= 'z'; ++size) {
+    if (size == sizeof(lower)) return 0;
+    lower[size] = Lower(text[size]);
   }
   const std::string_view name(lower, size);
   const auto* const found = std::ranges::lower_bound(kZoneNames, name, {}, &ZoneName::name);
-  if (found == std::end(kZoneNames) || found->name != name) return std::nullopt;
-  reader.at += size;
-  return std::int64_t{found->minutes} * 60;
+  if (found == std::end(kZoneNames) || found->name != name) return 0;
+  return static_cast<ZoneWord>(found - std::begin(kZoneNames) + 1);
+}
+
+ZoneWordFacts FactsOf(ZoneWord word) {
+  const ZoneName& name = kZoneNames[word - 1];
+  const bool ambiguous = std::ranges::find(kAmbiguousZones, name.name) != std::end(kAmbiguousZones);
+  return {name.name, std::int64_t{name.minutes} * 60, ambiguous};
+}
+
+ZoneWord LastZoneWord() { return std::size(kZoneNames); }
+
+std::optional<std::int64_t> TakeZoneName(TextReader& reader) {
+  const ZoneWord word = ZoneWordOf(reader.rest());
+  if (word == 0) return std::nullopt;
+  reader.at += kZoneNames[word - 1].name.size();
+  return FactsOf(word).east;
 }
 
 std::optional<Day> ParseDay(std::string_view text) {
@@ -352,6 +375,7 @@ std::optional<Instant> ParseInstant(std::string_view text) {
   }
   const char* const behind = reader.at;
   reader.SkipSpace();
+  const ZoneWord word = ZoneWordOf(reader.rest());
   if (!TakeZone(reader, offset)) return std::nullopt;
   if (!offset) reader.at = behind;
   const std::string_view region = reader.done() ? std::string_view() : TakeRegion(reader);
@@ -359,7 +383,7 @@ std::optional<Instant> ParseInstant(std::string_view text) {
   while (!region.empty() && reader.Is('[') && !TakeRegion(reader).empty()) {
   }
   if (!reader.done() && (!TakeBc(reader, civil) || !reader.done())) return std::nullopt;
-  std::optional<Instant> instant = InstantOf(civil, clock, offset);
+  std::optional<Instant> instant = InstantOf(civil, clock, offset, offset ? word : ZoneWord{0});
   // An offset has precedence over the name of a zone.
   if (region.empty() || offset || !instant) return instant;
   if (!Zone::Exists(region)) return std::nullopt;
@@ -397,7 +421,7 @@ std::optional<Instant> TimeParts::instant() const {
   const bool by_year = day_of_year > 0 && month == 0 && day == 0;
   const Civil civil{year == kNoYear ? 1972 : year, std::max(month, 1u), std::max(day, 1u)};
   if (by_year && day_of_year > 365u + IsLeap(civil.year)) return std::nullopt;
-  std::optional<Instant> instant = InstantOf(civil, clock, offset);
+  std::optional<Instant> instant = InstantOf(civil, clock, offset, zone_word);
   if (instant && by_year) instant->seconds += (day_of_year - 1) * kDaySeconds;
   if (instant && week > 0) {
     // The week that has January 4 is the first one. 1970-01-01 was a Thursday.
@@ -438,10 +462,15 @@ bool TakePart(char letter, TextReader& reader, TimeParts& parts) {
     case 'z':
       reader.SkipSpace();
       parts.offset.reset();
+      parts.zone_word = ZoneWordOf(reader.rest());
       return TakeZone(reader, parts.offset) && parts.offset.has_value();
     case 'Z': {
+      const ZoneWord word = ZoneWordOf(reader.rest());
       const std::optional<std::int64_t> named = TakeZoneName(reader);
-      if (!parts.offset) parts.offset = named;
+      if (!parts.offset) {
+        parts.offset = named;
+        parts.zone_word = word;
+      }
       return named.has_value();
     }
     case '%':

@@ -28,6 +28,19 @@ inline constexpr std::string_view kMonths[] = {"january", "february", "march",  
                                                "july",    "august",   "september", "october", "november", "december"};
 inline constexpr std::string_view kWeekdays[] = {"sunday",   "monday", "tuesday", "wednesday",
                                                  "thursday", "friday", "saturday"};
+/// An abbreviation of a time zone, such as CET: its index in a list, from 1 on. 0: none.
+using ZoneWord = std::uint8_t;
+/// Returns the abbreviation that `text` begins with, in upper or lower case, or 0.
+ZoneWord ZoneWordOf(std::string_view text);
+struct ZoneWordFacts {
+  std::string_view name;   ///< in lower case
+  std::int64_t east = 0;   ///< local time minus UTC in seconds, as times with this abbreviation are read
+  bool ambiguous = false;  ///< true: zones with other offsets use the abbreviation, too
+};
+/// `word` must not be 0.
+ZoneWordFacts FactsOf(ZoneWord word);
+/// The largest ZoneWord.
+ZoneWord LastZoneWord();
 /// Skips the abbreviation of a time zone, such as CET, at the beginning of `reader`, in upper or lower case. Returns
 /// local time minus UTC in seconds, or std::nullopt if there is no such abbreviation.
 std::optional<std::int64_t> TakeZoneName(TextReader& reader);
@@ -50,7 +63,8 @@ struct Instant {
   /// False: the time is `seconds + fraction`. True: the time is `seconds + 1 - fraction`, used for negative times with
   /// a fraction. For example, -0.25 has `seconds` -1, `fraction` "25" and `from_next` true.
   bool from_next = false;
-  bool zoned = true;  ///< true: the timestamp had a time zone; false: it was read as UTC
+  bool zoned = true;       ///< true: the timestamp had a time zone; false: it was read as UTC
+  ZoneWord zone_word = 0;  ///< the abbreviation that gave the time zone
 };
 
 /// Parses a day: YYYY-MM-DD, YYYY/MM/DD, YYYYMMDD, infinity or -infinity. In the format YYYY-MM-DD, the year can have 4
@@ -86,6 +100,7 @@ struct TimeParts {
   bool afternoon = false;              ///< true: `hour_of_half` is in the afternoon (PM)
   std::string_view fraction;           ///< the digits of the fraction of a second
   std::optional<std::int64_t> offset;  ///< local time minus UTC, in seconds; no value: the timestamp has no time zone
+  ZoneWord zone_word = 0;              ///< the abbreviation that gave `offset`
   std::string_view zone;               ///< the name of a zone of the IANA database, such as "Europe/Berlin"; or empty
   std::optional<std::int64_t> count;   ///< seconds since 1970; if set, only it, `fraction` and `minus` are used
   const char* clock = nullptr;         ///< the place of HH:MM in the timestamp; null: not known

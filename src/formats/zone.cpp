@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "base/ascii.hpp"
 #include "base/gnu_quote.hpp"
 #include "formats/time_text.hpp"
 #include "kernels/error.hpp"
@@ -104,6 +105,20 @@ Zone::Span Zone::SpanOf(std::int64_t local) const {
   }
   if (zone_.NextTransition(info.pre, &change)) span.end = std::min(seconds(change.from), seconds(change.to));
   return span;
+}
+
+std::map<std::string, std::int64_t> Zone::Abbreviations() const {
+  std::map<std::string, std::int64_t> offsets;
+  absl::Time at = absl::FromCivil(absl::CivilDay(2000, 1, 1), absl::UTCTimeZone());
+  const absl::Time last = absl::FromCivil(absl::CivilDay(2038, 1, 1), absl::UTCTimeZone());
+  absl::TimeZone::CivilTransition change;
+  do {
+    const absl::TimeZone::CivilInfo info = zone_.At(at);
+    offsets[LowerText(info.zone_abbr)] = info.offset;
+    if (!zone_.NextTransition(at, &change)) break;
+    at = zone_.At(change.to).trans;
+  } while (at < last);
+  return offsets;
 }
 
 bool Zone::Exists(std::string_view name) {

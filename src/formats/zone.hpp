@@ -4,6 +4,7 @@
 #include <absl/time/time.h>
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -44,6 +45,9 @@ class Zone {
   Span SpanOf(std::int64_t local) const;
   /// Converts seconds since 1970 in UTC to seconds since 1970-01-01 00:00:00 local time.
   std::int64_t ToLocal(std::int64_t utc) const;
+  /// Returns the abbreviations that the zone has used since 2000, in lower case, such as "ist", with local time minus
+  /// UTC in seconds. If an abbreviation had several offsets, the latest one counts.
+  std::map<std::string, std::int64_t> Abbreviations() const;
   /// Returns true if the IANA database has a zone of this name.
   static bool Exists(std::string_view name);
   /// Returns false if TZ or the machine names a zone that does not exist.

@@ -1043,6 +1043,7 @@ void SetLogZone(const std::string& zone) {
     }
   }
   ::tzset();
+  UseNamesOfLocalZone();
 }
 
 std::int64_t ReadBound(std::string_view text) {

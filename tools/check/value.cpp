@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <limits>
 #include <map>
 #include <regex>
@@ -268,15 +269,31 @@ constexpr const char* kZones =
     "-120 uyt -180 uzst 360 uzt 300 vut 660 wadt 480 wakt 720 wast 420 wat 60 wdt 540 west 60 wet 0 wetdst 60 "
     "wft 720 wgst -120 wgt -180 wib 420 wit 540 wita 480 xjt 360 yapt 600 yekst 360 z 0 zulu 0";
 
-}  // namespace
-
-bool TakeZoneName(std::string_view& text, std::int64_t& east) {
-  static const std::map<std::string, std::int64_t> zones = [] {
+std::map<std::string, std::int64_t>& Zones() {
+  static std::map<std::string, std::int64_t> zones = [] {
     std::map<std::string, std::int64_t> made;
     std::istringstream in(kZones);
     for (std::string name; in >> name;) in >> made[name];
     return made;
   }();
+  return zones;
+}
+
+}  // namespace
+
+void UseNamesOfLocalZone() {
+  constexpr std::time_t kFirst = 946684800, kLast = 2145916800, kWeek = 7 * 86400;  // 2000 and 2038
+  for (std::time_t at = kFirst; at < kLast; at += kWeek) {
+    std::tm local{};
+    ::localtime_r(&at, &local);
+    if (const auto known = Zones().find(Lowered(local.tm_zone)); known != Zones().end()) {
+      known->second = local.tm_gmtoff / 60;
+    }
+  }
+}
+
+bool TakeZoneName(std::string_view& text, std::int64_t& east) {
+  const std::map<std::string, std::int64_t>& zones = Zones();
   std::size_t size = 0;
   while (size < text.size() && IsLetter(text[size])) ++size;
   const auto found = zones.find(Lowered(text.substr(0, size)));
