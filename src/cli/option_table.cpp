@@ -332,6 +332,7 @@ constexpr OptionRow kRows[] = {
            to.table.multiline = text == "none"     ? Multiline::kNone
                                 : text == "indent" ? Multiline::kIndent
                                                    : Multiline::kAuto;
+           to.table.multiline_given = true;
          },
      .takes = kTakesTime,
      .words = "auto indent none",

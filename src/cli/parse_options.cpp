@@ -129,7 +129,8 @@ bool AreInputsOfPlan(const Typed& typed, const JobSpec& spec) {
   if (spec.action != Action::kExplain) return false;
   const auto is_input = [](const std::string& name) {
     std::error_code unknown;
-    return name == "-" || (::access(name.c_str(), R_OK) == 0 && !std::filesystem::is_directory(name, unknown));
+    const bool file = std::filesystem::is_regular_file(name, unknown) || std::filesystem::is_fifo(name, unknown);
+    return name == "-" || (file && ::access(name.c_str(), R_OK) == 0);
   };
   const bool names_output = typed.force || spec.target.no_clobber || typed.compress_given || spec.target.index ||
                             spec.target.split > 0 || spec.target.verify || !spec.survival.dir.empty();

@@ -27,6 +27,7 @@ class Learner {
   Learner(LogSample sample, const LogForms& allowed, std::int64_t latest, bool groups)
       : given_(!allowed.times.empty()),
         groups_(groups),
+        prose_(allowed.prose),
         sample_(std::move(sample)),
         log_(std::make_shared<LogTimes>()),
         candidates_(sample_, forms_, latest) {
@@ -52,6 +53,7 @@ class Learner {
     if (groups_) candidates_.KeepFront();
     if (!given_) candidates_.Weed(!w3c_);
     TakeBest();
+    for (TimeShape& shape : log_->shapes) DropNumbers(shape);
     AnnounceJumps();
     AnnounceLocalTimes();
     AnnounceEarlier();
@@ -61,6 +63,7 @@ class Learner {
     if (log_->shapes.empty() || !Enough()) {
       Refuse(refused != nullptr && 2 * refused->lines.count() >= log_->looked ? refused : nullptr);
     }
+    RefuseProse();
     if (!AnyRead()) RefuseLongObjects();
     if (refused != nullptr && !given_) {
       // An error, because more lines have times that cannot be used, or because many other lines begin with such a
@@ -503,6 +506,84 @@ class Learner {
     return log_->shapes.size();
   }
 
+  /// What stands after a clock: nothing of interest, an offset from UTC for certain, four digits that can be such an
+  /// offset, or a number that cannot.
+  enum class AfterClock : std::uint8_t { kOther, kZone, kOffset, kNumber };
+  /// Returns what `text` begins with. `fraction` is true if the clock has a fraction of a second.
+  static AfterClock KindAfterClock(std::string_view text, bool fraction) {
+    constexpr std::int64_t kHour = 100, kMostWest = 1200, kMostEast = 1400, kQuarter = 15;
+    const bool blank = text.starts_with(' ');
+    text.remove_prefix(blank);
+    if (text.size() < 2 || (text[0] != '-' && text[0] != '+')) return AfterClock::kOther;
+    TextReader reader{text.data() + 1, text.data() + text.size()};
+    const std::size_t digits = reader.digits();
+    const std::string_view rest = reader.rest().substr(digits);
+    if (digits == 0 || (!rest.empty() && (IsLetterOrDigit(rest[0]) || rest[0] == '-'))) return AfterClock::kOther;
+    if (digits == 2 && blank) return AfterClock::kOther;
+    if (digits == 2) return reader.TakeNumber(digits) <= kMostEast / kHour ? AfterClock::kZone : AfterClock::kNumber;
+    if (digits == 3 && fraction) return AfterClock::kZone;  // minutes, as in Db2
+    if (digits != 4) return AfterClock::kNumber;
+    const std::int64_t number = reader.TakeNumber(digits), minutes = number % kHour;
+    if (number > (text[0] == '-' ? kMostWest : kMostEast) || minutes >= 60 || minutes % kQuarter != 0) {
+      return AfterClock::kNumber;
+    }
+    return blank && rest.starts_with(']') ? AfterClock::kZone : AfterClock::kOffset;  // as web servers write it
+  }
+
+  /// Numbers such as "-1015" directly after the times may be offsets from UTC or, as in the log of cron, numbers of
+  /// processes. If most numbers of a log cannot be offsets, all of them are text. Announces what is not certain, also
+  /// offsets that no zone has now.
+  void DropNumbers(TimeShape& shape) {
+    constexpr std::string_view kZone = "%z", kNoYear = "%-";
+    if (shape.kind != TimeShape::kKnown) return;
+    TimeShape without = shape;
+    const bool no_year = without.format.ends_with(kNoYear);
+    if (no_year) without.format.resize(without.format.size() - kNoYear.size());
+    if (!without.format.ends_with(kZone)) return;
+    without.format.resize(without.format.size() - kZone.size());
+    if (no_year) without.format += kNoYear;
+    std::size_t times = 0, offsets = 0, numbers = 0;
+    bool plus = false, certain = false, unknown = false;
+    std::set<std::string_view> values;
+    std::string_view offset_line, number_line;
+    for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
+      const std::string_view line = sample_.lines[i];
+      TimeParts parts;
+      const char* const end = found_[i] ? TakeShape(without, line, parts) : nullptr;
+      if (end == nullptr) continue;
+      ++times;
+      const std::string_view text(end, static_cast<std::size_t>(line.data() + line.size() - end));
+      switch (KindAfterClock(text, !parts.fraction.empty())) {
+        case AfterClock::kOther:
+          break;
+        case AfterClock::kZone:
+          certain = true;
+          break;
+        case AfterClock::kNumber:
+          if (numbers++ == 0) number_line = line;
+          break;
+        case AfterClock::kOffset: {
+          if (offsets++ == 0) offset_line = line;
+          const std::string_view value = text.substr(text.starts_with(' '), 5);
+          values.insert(value);
+          plus |= value[0] == '+';
+          certain |= plus || value[1] == '0';
+          unknown |= value[0] == '-' && value[1] != '0' && value != "-1000" && value != "-1100" && value != "-1200";
+        }
+      }
+    }
+    if (numbers == 0 && (offsets == 0 || (!unknown && (certain || values.size() == 1)))) return;
+    const bool text = !plus && numbers > 0 && numbers >= offsets && 2 * numbers >= times;
+    if (text) shape = without;
+    if (offsets == 0 || (!text && kFew * numbers < offsets && numbers > 0)) return;
+    Announce(text
+                 ? "numbers after the times, which can be offsets from UTC or the numbers of processes, were taken for "
+                   "text, because the numbers of other lines are no offsets: --time with %z reads offsets"
+                 : "numbers after the times, which can be the numbers of processes, were taken for offsets from UTC: "
+                   "--time without %z takes them for text",
+             !text && numbers > 0 ? number_line : offset_line);
+  }
+
   /// Announces lines whose times were taken as UTC because of a line with the names of fields, but which have other
   /// fields than that line names.
   void AnnounceLocalTimes() {
@@ -658,6 +739,67 @@ class Learner {
     return (front_ && log_->matched > 1 && kQuarter * log_->matched >= log_->looked &&
             (kFew * others.count() <= log_->looked || others.count() <= 2)) ||
            (kFew * log_->matched >= log_->looked && Grow());
+  }
+
+  /// Returns true if the line is a sentence: words of letters with one blank between them, and no sign of code, of a
+  /// table, of an error or of a statement.
+  static bool IsProse(std::string_view line) {
+    constexpr std::string_view kSql[] = {"select", "from",   "where", "and",    "or",     "order",  "group", "having",
+                                         "insert", "update", "set",   "delete", "values", "join",   "left",  "inner",
+                                         "create", "alter",  "drop",  "with",   "union",  "commit", "begin", "limit"};
+    const auto is_letter = [](char c) {
+      return (IsLetterOrDigit(c) && !IsDigit(c)) || static_cast<unsigned char>(c) >= 0x80;
+    };
+    const auto of_text = [&](char c) {
+      return is_letter(c) || IsDigit(c) || std::string_view(" .,!?'-").find(c) != std::string_view::npos;
+    };
+    if (line.empty() || !is_letter(line[0]) || !std::ranges::all_of(line, of_text)) return false;
+    if (line.find("  ") != line.npos ||
+        std::ranges::find(kSql, LowerText(line.substr(0, line.find(' ')))) != std::end(kSql))
+      return false;
+    std::size_t words = 0, of_letters = 0;
+    for (std::size_t at = 0; at < line.size(); ++words) {
+      of_letters += is_letter(line[at]);
+      at = std::min(line.find(' ', at), line.size() - 1) + 1;
+    }
+    constexpr std::size_t kLeast = 3;
+    return words >= kLeast && 2 * of_letters > words;
+  }
+
+  /// Returns true if the input has at least eight times, and none is earlier than the time before. Such times are those
+  /// of a log, whatever stands between them.
+  bool AllGrow() const {
+    constexpr std::size_t kLeast = 8;
+    LogTimeReader reader;
+    std::optional<std::int64_t> before;
+    for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
+      if (!found_[i]) continue;
+      const LogTime time = reader.Read(*log_, sample_.lines[i]);
+      if (!time.instant || (before && time.instant->seconds < *before)) return false;
+      before = time.instant->seconds;
+    }
+    return log_->matched >= kLeast;
+  }
+
+  /// Refuses an input if most of its lines are sentences without a time. Many lines of a log can follow a line with a
+  /// time, but they are parts of stack traces, statements or tables. If blank lines separate the records, as in the log
+  /// of OPCOM, the lines can be sentences.
+  void RefuseProse() const {
+    if (given_ || groups_ || prose_ || alone_ || half()) return;
+    std::size_t prose = 0;
+    std::string_view shown[2];
+    for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
+      if (found_[i] || !IsProse(sample_.lines[i])) continue;
+      if (prose < std::size(shown)) shown[prose] = sample_.lines[i];
+      ++prose;
+    }
+    const bool separated = 10 * ((found_ & sample_.after_blank).count() + 1) >= 9 * log_->matched;
+    if (2 * prose <= log_->looked || (separated && sample_.after_blank.any()) || AllGrow()) return;
+    throw BadRecord(0, "only " + std::to_string(log_->matched) + " of " + std::to_string(log_->looked) +
+                           " lines have a time in a known form, and most lines are text, such as " +
+                           ShownLine(shown[0]) + " and " + ShownLine(shown[1]) +
+                           "; --multiline auto takes such lines for parts of the records before them, and --multiline "
+                           "none for records of the same time; --format lines sorts the lines as text");
   }
 
   /// Returns true if the places of the times are certain, most times are not earlier than the time before, and no
@@ -827,11 +969,12 @@ class Learner {
                   (log_->matched == 1 ? " has a time" : " have a time") +
                   (given_ ? " in the form that --time gives" : " in a known form");
     throw BadRecord(0, why + shown +
-                           "; --time FORMAT says how the times are written, such as --time '%Y-%m-%d %H:%M:%S', and "
-                           "--format lines sorts the lines as text");
+                           "; --time FORMAT says how the times are written, such as --time '%Y-%m-%d %H:%M:%S', "
+                           "--time-regex RE finds them anywhere in the line, such as --time-regex "
+                           "'^(?:[^ ]+ ){4}([0-9]+)' in word 5, and --format lines sorts the lines as text");
   }
 
-  const bool given_, groups_;
+  const bool given_, groups_, prose_;
   const LogSample sample_;
   const std::shared_ptr<LogTimes> log_;
   std::vector<TimeForm> forms_;

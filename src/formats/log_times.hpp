@@ -93,6 +93,7 @@ struct LogForms {
   /// The regular expressions that --time-regex gives. Empty: LearnLog() finds out where in a line the timestamp is.
   std::vector<std::string> patterns{};
   bool starts = true;  ///< false (with --multiline): LogTimes::start stays empty
+  bool prose = false;  ///< true (with --multiline): most lines can be text that continues the records
   bool dated = false;  ///< true: the user gives the date (--date), so timestamps without a date can be used
 };
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <fstream>
 #include <sstream>
 #include <utility>
 
@@ -152,6 +153,24 @@ void NoteHead(std::string_view head, const LogTimes& times, const LogTime& time,
   tally.inner_times.Add(all.count > 1 ? all : near);
 }
 
+/// Returns the time in the header of a file of gzip that has one member, in seconds since 1970. Returns 0 if the header
+/// has no time, or if the file is large or may have several members, which can be of different years.
+std::int64_t GzipTimeOf(const std::string& path, std::int64_t size) {
+  constexpr std::size_t kHeader = 8;  // up to the time, the last field that is read
+  constexpr std::int64_t kMost = 16 << 20;
+  constexpr std::string_view kMagic = "\x1f\x8b\x08";
+  if (size < static_cast<std::int64_t>(kHeader) || size > kMost) return 0;
+  std::string header(kHeader, '\0');
+  std::ifstream file(path);
+  if (!file.read(header.data(), kHeader) || !header.starts_with(kMagic)) return 0;
+  std::string bytes(static_cast<std::size_t>(size) - kHeader, '\0');
+  if (!file.read(bytes.data(), static_cast<std::streamsize>(bytes.size())) || bytes.find(kMagic) != bytes.npos)
+    return 0;
+  std::int64_t time = 0;
+  for (std::size_t i = kHeader; i > kHeader - 4; --i) time = time << 8 | static_cast<unsigned char>(header[i - 1]);
+  return time;
+}
+
 }  // namespace
 
 LogsFormat::LogsFormat(const JobSpec& spec)
@@ -160,6 +179,16 @@ LogsFormat::LogsFormat(const JobSpec& spec)
       zone_(table_.zone),
       window_(table_.since, table_.until, zone_),
       walks_(table_.year != 0 || table_.date || table_.multiline != Multiline::kAuto) {
+  const std::map<std::string, std::int64_t> used = zone_.Abbreviations();
+  for (unsigned word = 1; word <= LastZoneWord(); ++word) {
+    const ZoneWordFacts facts = FactsOf(static_cast<ZoneWord>(word));
+    const auto found = used.find(std::string(facts.name));
+    WordMeaning& meaning = words_.emplace_back();
+    meaning.of_zone = found != used.end();
+    meaning.east = meaning.of_zone ? found->second : facts.east;
+    meaning.later = meaning.east - facts.east;
+    meaning.warns = meaning.of_zone ? meaning.later != 0 && table_.zone.empty() : facts.ambiguous;
+  }
   for (const ColumnKey& key : table_.keys) {
     is_time_.push_back(LogKeys::IsTime(key));
     if (!is_time_.back() || key.rule.type == ValueType::kTimestamp) continue;
@@ -228,11 +257,13 @@ std::unique_ptr<TableFormat::Scratch> LogsFormat::MakeScratch() const {
 
 std::int64_t LogsFormat::LatestOf(std::uint64_t input) const {
   // The result is one day after the last change of a file, or after now for other inputs. The day is a margin, for
-  // example for logs from another time zone.
+  // example for logs from another time zone. gzip notes the time of the file that it compresses.
   struct stat facts;
   const std::string& path = inputs_.at(input);
   const bool file = path != "-" && ::stat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode);
-  return zone_.ToLocal((file ? facts.st_mtim.tv_sec : std::time(nullptr)) + kDay);
+  if (!file) return zone_.ToLocal(std::time(nullptr) + kDay);
+  const std::int64_t changed = facts.st_mtim.tv_sec, member = GzipTimeOf(path, facts.st_size);
+  return zone_.ToLocal((member != 0 ? std::min(member, changed) : changed) + kDay);
 }
 
 void LogsFormat::BeginInput(RecordSpan front, std::uint32_t input, ScanState& state) const {
@@ -242,6 +273,7 @@ void LogsFormat::BeginInput(RecordSpan front, std::uint32_t input, ScanState& st
                                {.times = table_.times,
                                 .patterns = table_.time_patterns,
                                 .starts = table_.multiline == Multiline::kAuto,
+                                .prose = table_.multiline_given,
                                 .dated = table_.date.has_value()},
                                LatestOf(input));
   } catch (const BadRecord& unknown) {
@@ -257,10 +289,15 @@ std::string LogsFormat::DescribeInput(RecordSpan front, const ScanState& state) 
   std::string text;
   for (const TimeShape& shape : log.shapes) text += (text.empty() ? "" : "; ") + shape.name + PlaceText(shape);
   text += "; " + std::to_string(log.matched) + " of " + Counted(log.looked, "line");
-  for (const auto& note : log.notes) text += "; " + NoteText(note);
   LogScratch scratch;
-  ScanState at = state;
+  std::map<std::string, std::string> notes = log.notes;
   const Byte* const end = AsBytes(front.data()) + front.size();
+  for (const Byte* p = AsBytes(front.data()); p != end; p = AfterLine(p, end)) {
+    const std::string_view line = LineAt(p, end);
+    NoteWord(scratch.times.Read(log, line), line, notes);
+  }
+  for (const auto& note : notes) text += "; " + NoteText(note);
+  ScanState at = state;
   for (const Byte* p = AsBytes(front.data()); p != end; p = AfterLine(p, end)) {
     const std::string_view line = LineAt(p, end);
     if (!scratch.times.Begins(log, line)) continue;
@@ -352,7 +389,33 @@ bool LogsFormat::SetDate(LogTime& time, LogState& log) const {
   return true;
 }
 
+void LogsFormat::TakeMeaning(LogTime& time) const {
+  const WordMeaning& meaning = words_[time.instant->zone_word - 1u];
+  time.instant->seconds -= meaning.later;
+  time.east = meaning.east;
+}
+
+std::string LogsFormat::WordNote(ZoneWord word) const {
+  const WordMeaning& meaning = words_[word - 1u];
+  std::string name(FactsOf(word).name);
+  for (char& letter : name) letter = static_cast<char>(letter - 'a' + 'A');
+  const std::int64_t minutes = std::abs(meaning.east) / kMinute;
+  const std::string taken = fmt::format("the zone {} was taken for {}{:02}:{:02}", name, meaning.east < 0 ? '-' : '+',
+                                        minutes / 60, minutes % 60);
+  if (meaning.of_zone) return taken + ", as in " + zone_.name() + "; --timezone NAME gives the meaning in another zone";
+  const char* const example = name == "IST" ? ", such as Asia/Kolkata" : name == "CST" ? ", such as Asia/Shanghai" : "";
+  return taken + ", and the word has other meanings; --timezone NAME of a zone that uses the word" + example +
+         " gives its meaning, and --time with " + name + " as text instead of %Z reads times of any --timezone";
+}
+
+void LogsFormat::NoteWord(const LogTime& time, std::string_view line, std::map<std::string, std::string>& notes) const {
+  constexpr std::size_t kMostShown = 100;
+  if (!time.instant || time.instant->zone_word == 0 || !words_[time.instant->zone_word - 1u].warns) return;
+  notes.try_emplace(WordNote(time.instant->zone_word), line.substr(0, kMostShown));
+}
+
 void LogsFormat::CompleteTime(LogTime& time, LogState& log, LogScratch& scratch) const {
+  if (time.instant && time.instant->zone_word != 0) TakeMeaning(time);
   const bool dated = !time.lacks_date && (!time.lacks_year || table_.year == 0);
   if (time.instant && !dated && !SetDate(time, log)) time = {};
   if (time.instant && !time.lacks_zone) {
@@ -547,8 +610,10 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
   }
   if (record_end == nullptr) record_end = end_of();
   ++tally.log_records;
-  if (!state.log.times->notes.empty() && !tally.log_notes.contains(tally.input)) {
-    tally.log_notes[tally.input] = state.log.times->notes;
+  if (!state.log.times->notes.empty()) tally.log_notes.try_emplace(tally.input, state.log.times->notes);
+  if (time.instant && time.instant->zone_word != 0 && !tally.noted_words[time.instant->zone_word]) {
+    tally.noted_words.set(time.instant->zone_word);
+    NoteWord(time, line, tally.log_notes[tally.input]);
   }
   const auto size = static_cast<std::uint64_t>(record_end - begin);
   scratch.one_line = p == begin && record_end == AfterLine(line, end) && record_end[-1] == '\n';

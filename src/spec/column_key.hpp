@@ -104,6 +104,7 @@ struct TableWishes {
   unsigned year = 0;   ///< the year of the first timestamp of each log; 0: it follows from the age of the file
   std::optional<std::int64_t> date{};  ///< the day of the first timestamp of each log, in days since 1970-01-01
   Multiline multiline = Multiline::kAuto;
+  bool multiline_given = false;  ///< true: the user gave `multiline`
   /// Only records of a log with timestamps in [since, until) are written. Empty: no limit.
   std::string since{}, until{};
   /// True: leaves out the lines of a dump that differ between two dumps of the same data, such as the time of the dump.

@@ -251,6 +251,8 @@ gpusort --explain common.log python.log >plan
 [ "$(explained)" = 2 ] && grep -q '^names  *both names are inputs' plan || fail "two names: $(cat plan)"
 gpusort --explain common.log new.log >plan
 [ "$(explained)" = 1 ] && ! grep -q '^names' plan || fail "a second name that is new: $(cat plan)"
+gpusort --explain common.log /dev/null >plan
+[ "$(explained)" = 1 ] && ! grep -q '^names' plan || fail "/dev/null: $(cat plan)"
 gpusort --explain --force common.log python.log >plan
 [ "$(explained)" = 1 ] && grep -q "^names  *the OUTPUT is 'python.log', which exists" plan || fail "--force: $(cat plan)"
 "$bin/gpusort" --explain common.log python.log >plan
