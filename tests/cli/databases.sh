@@ -345,13 +345,34 @@ SQL
   done
 }
 
+# check_log FILE FORM: sorts the log of a server, which is in order, and its lines in reverse. The last words of --explain
+# show that a line of the server was read.
+check_log() {
+  local records
+  records=$(grep -c '^20' "$1")
+  [ "$records" -ge 5 ] || fail "the server's log: $(cat "$1")"
+  expect 0 "$bin/gpusort" --format log --stats log.json -o sorted.log "$1"
+  same sorted.log "$1"
+  grep -q "\"records_out\": $records\b" log.json || fail "$records records of $1: $(cat log.json)"
+  "$bin/gpusort" --explain --format log "$1" | grep -q "^format .*: $2.* is 20" || fail "the form of $1"
+  grep '^20' "$1" | sort -R --random-source="$1" >mixed.log
+  expect 0 "$bin/gpusort" --format log -o sorted.log mixed.log
+  cut -c 1-23 sorted.log | LC_ALL=C sort -c || fail "the order of the lines of $1"
+}
+
 check_sqlite
 if python3 -c 'import duckdb' 2>/dev/null; then
   check_duckdb || fail "DuckDB orders otherwise"
 else
   echo "databases: no DuckDB here (pip install --target DIR duckdb; PYTHONPATH=DIR): its orders are not checked" >&2
 fi
-if [ -n "$maria" ]; then check_mariadb; else echo "databases: no MariaDB here: its files are not checked" >&2; fi
+if [ -n "$maria" ]; then
+  check_mariadb
+  sed -n '/\[Note\]/,$p' maria.log >server.log
+  check_log server.log 'ISO 8601 in word 1'
+else
+  echo "databases: no MariaDB here: its files are not checked" >&2
+fi
 if [ -z "$pg" ]; then
   echo "databases: SKIPPED: no PostgreSQL server here" >&2
   exit 77
@@ -365,5 +386,9 @@ check_dump
 check_zones
 check_types
 check_broken_files
+for i in 1 2; do ! sql -c "SELECT $i,"$'\n  1/0' 2>/dev/null || fail "PostgreSQL divides by 0"; done
+cp pg/log server.log
+grep -q $'^\t' server.log || fail "no statement of several lines in the server's log"
+check_log server.log 'ISO 8601 in word 1'
 nothing_left
 echo "databases: ok"
