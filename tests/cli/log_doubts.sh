@@ -86,7 +86,7 @@ printf 'root (11/23-22:%s) CMD (x)\n' 10:01-104 10:02-1015 10:03-12345 10:04-120
 expect 0 gpusort --year 2026 -o out cron.log
 same out cron.log
 says 'were taken for text'
-printf 'Nov 23 22:10:01-1015 a\nNov 23 22:10:00-1345 b\n' >none.log  # no zone has these offsets
+printf 'Nov 23 22:10:01-1015 a\nNov 23 22:10:00-1145 b\n' >none.log  # no zone has these offsets
 expect 0 gpusort --year 2026 -o out none.log
 order a b
 says 'were taken for offsets from UTC'
@@ -172,13 +172,22 @@ done >opcom.log
 expect 0 gpusort -o out opcom.log
 [ "$(grep -o 'port .' out | xargs)" = 'port 1 port 2 port 3' ] || fail "records between blank lines: $(cat out)"
 
-# The form is learnt from the first 256 KiB.
+# The form is learnt from the first 256 KiB, also of a stream and in little memory, whose pieces are smaller.
 {
   for ((i = 0; i < 3000; ++i)); do echo "2026-11-23 22:10:01 $i"; done
   for ((i = 0; i < 300; ++i)); do echo "Nov 22 10:00:01 host prog: $i"; done
 } >change.log
 [ "$(stat -c %s change.log)" -gt 65536 ]
-expect 0 gpusort --timezone UTC --year 2026 -o out change.log
-same out <(tail -n 300 change.log; head -n 3000 change.log)
-silent
+{ tail -n 300 change.log; head -n 3000 change.log; } >change.want
+gzip -k change.log
+change() { gpusort --timezone UTC --year 2026 -o out "$@"; }
+for memory in 12M 1G; do
+  for input in change.log change.log.gz -; do
+    expect 0 change --memory $memory $input <change.log
+    same out change.want
+    silent
+  done
+  expect 0 change --memory $memory --threads 1 - <change.log
+  same out change.want
+done
 echo "log_doubts: ok"
