@@ -68,6 +68,15 @@ expect 1 check --format csv -k a:int --unique two.csv
 says 'not unique: record 2 (line 3, byte 8) has the key of the record before it'
 expect 1 check --format csv two.csv
 expect 0 check --format csv <(printf 'a,b\n1\n1,a\n1,b\n,a\n')
+# Long values are read, or refused.
+for type in number interval time; do
+  expect 3 check --format csv -k v:$type <(echo v; head -c 1000000 /dev/zero | tr '\0' 1)
+  says 'a value of more than 4096 bytes cannot be checked with such a type$'
+done
+for type in severity macaddr timestamp; do
+  expect 0 check --format csv -k v:$type <(echo v; printf '2020-01-01 00:00:00 '; head -c 1000000 /dev/zero | tr '\0' /)
+  reports "^not of their key's type: 1$"
+done
 # Headers, quotes and comments.
 printf '1,z\n2,"x\n,""9"\r\n# no,record\n3,y' >plain.csv
 expect 1 check --format csv --no-header -k '#1:int' plain.csv
@@ -249,6 +258,51 @@ says "record 2 (line 4, byte 37) is out of order .* is '1' after '2'"
 expect 1 check "${dump[@]}" --against dump.sql <(sed 's/SET a/SET b/' sorted.sql)
 says "what are no rows is not that of 'dump.sql'"
 expect 1 check "${dump[@]}" --against dump.sql <(sed 's/^1	y$/0/; s/^0$/1	y/' sorted.sql)
+
+# sorted_dump FORMAT OPTIONS: gpusort sorts tables.sql with these options, and the check accepts the output alone.
+sorted_dump() {
+  expect 0 "$bin/gpusort" --device cpu --force --format $1 ${2-} tables.sql sorted.sql
+  expect 0 check --format $1 ${2-} --stable --against tables.sql sorted.sql
+  expect 1 check --format $1 ${2-} --against tables.sql tables.sql
+}
+# A line that --strip-volatile looks at can be long, also in a comment of MySQL that holds SQL, before its SQL.
+printf -- '-- MySQL dump 10.13\n# %s\n/*!40000 \n-- Dump completed\nALTER TABLE t x */;\nINSERT INTO t VALUES (2),(1);\n' \
+  "$(head -c 1000000 /dev/zero | tr '\0' x)" >tables.sql
+sorted_dump mysqldump --strip-volatile
+[ "$(grep -c completed sorted.sql)" = 0 ] || fail "a volatile line is left"
+# DELIMITER in all spellings of the client of MySQL, also with CR LF.
+for word in 'DELIMITER ;' 'delimiter ;' 'DELIMITER ; ' "DELIMITER ';'" 'Delimiter	";" x'; do
+  printf '%s\n' '-- MySQL dump 10.13' 'DELIMITER ;;' 'CREATE TRIGGER x BEFORE INSERT ON a FOR EACH ROW BEGIN' \
+    '-- Dump completed' 'INSERT INTO `a` VALUES (3),(1); END;;' "$word" 'INSERT INTO `a` VALUES (3),(1);' '-- Dump completed' >tables.sql
+  sorted_dump mysqldump
+  sorted_dump mysqldump --strip-volatile
+  sed -i 's/$/\r/' tables.sql
+  sorted_dump mysqldump
+  sorted_dump mysqldump --strip-volatile
+done
+# Blobs of SQLite are bytes for keys with a type. Rows with nulls in their primary key are ordered by their texts.
+printf '%s\n' 'PRAGMA foreign_keys=OFF;' 'CREATE TABLE t (a TEXT PRIMARY KEY, b);' \
+  "INSERT INTO t VALUES(NULL,'b'),('k',1),(X'62',0),(NULL,'c'),('C',3),(NULL,'a'),(X'4132',3),('a10',2),(X'',2);" \
+  'CREATE TABLE u (b, a INTEGER PRIMARY KEY);' 'INSERT INTO u VALUES(2,NULL),(1,NULL);' >tables.sql
+for options in '' -r '-k t.a' '-k t.a:text' '-k t.a:nocase' '-k t.a:natural:desc'; do sorted_dump sqlitedump "$options"; done
+# Many blocks of two tables take no more memory than few ones, but for what stands outside of rows.
+awk 'BEGIN { print "PRAGMA foreign_keys=OFF;\nCREATE TABLE a (i INTEGER);\nCREATE TABLE b (i INTEGER);"
+  for (i = 0; i < 40000; ++i) printf "INSERT INTO a VALUES(0);\nINSERT INTO b VALUES(0);\n" }' >tables.sql
+sanitized || for options in '' '-k a.i'; do
+  python3 - "$bin/gpusort_check" --format sqlitedump $options tables.sql >report <<'PY'
+import os, resource, subprocess, sys
+def most(files):
+    pid = os.posix_spawn(sys.argv[1], sys.argv[1:-1] + files, os.environ)
+    _, status, usage = os.wait4(pid, 0)
+    assert status == 0
+    return usage.ru_maxrss
+lines = open("tables.sql").readlines()
+open("few.sql", "w").writelines(lines[:5])
+grown = most(["tables.sql"]) - most(["few.sql"])
+assert grown < 24000, f"{grown} KiB for 80000 blocks"
+PY
+  [ -s report ] || fail "no report"
+done
 
 # Equal values in different notations. equal TYPE LESS VALUE... GREATER: the values are one key; LESS and GREATER are
 # two more.

@@ -8,7 +8,6 @@
 #include <fstream>
 #include <iterator>
 #include <map>
-#include <regex>
 #include <utility>
 
 namespace check {
@@ -734,7 +733,8 @@ class Schema {
     std::string name;
     Rule rule;
     bool generated = false;
-    int padding = -1;  ///< the byte at the end of a text that the server ignores
+    bool counted = false;  ///< SQLite counts up nulls of the column if the column is the primary key
+    int padding = -1;      ///< the byte at the end of a text that the server ignores
   };
   struct Columns {
     std::string schema, name;
@@ -774,21 +774,22 @@ class Schema {
     if (key.typed || table == nullptr) return &key;
     const auto column = std::ranges::find_if(table->columns, [&](const Column& one) { return Same(one.name, name); });
     if (column == table->columns.end()) return &key;
-    Key& with = typed_keys_.emplace_back(key);
+    Key with = key;
     with.rule = column->rule;
     with.rule.descending = key.rule.descending;
     with.rule.nulls_first = key.rule.nulls_first;
     with.rule.point = key.rule.point;
     with.rule.thousands = key.rule.thousands;
-    return &with;
+    std::deque<Key>& known = typed_keys_[&key];
+    const auto same = std::ranges::find(known, with);
+    return same != known.end() ? &*same : &known.emplace_back(std::move(with));
   }
 
   /// Sets the keys of a table that the user gave no key for: the columns of its primary key with their types, or all
   /// columns with their types and after them the texts of the columns whose equal values can have several texts.
   /// `whole` is the key of a column as text. The keys are `defaults_`, and their columns `default_columns_`.
   void SetDefaultKeys(const Columns* table, const std::vector<std::string>& columns, const Key& whole) {
-    std::vector<Key>& keys = default_keys_.emplace_back();
-    defaults_ = &keys;
+    std::vector<Key> keys;
     default_columns_.clear();
     const auto find = [&](const std::string& name) -> const Column* {
       if (table == nullptr) return nullptr;
@@ -817,14 +818,17 @@ class Schema {
       const Column* const known = find(*column);
       add(static_cast<std::size_t>(column - columns.begin()), known);
       if (known != nullptr) keys.back().rule.padding = known->padding;
+      counts_up_ = known != nullptr && known->counted && table->primary.size() == 1;
     }
     has_primary_ = !keys.empty();
-    if (has_primary_) return;
-    for (std::size_t i = 0; i < columns.size(); ++i) add(i, find(columns[i]));
-    for (std::size_t i = 0; i < columns.size(); ++i) {
+    for (std::size_t i = 0; !has_primary_ && i < columns.size(); ++i) add(i, find(columns[i]));
+    for (std::size_t i = 0; !has_primary_ && i < columns.size(); ++i) {
       const Type type = keys[i].rule.type;
       if (type != Type::kText && type != Type::kInt) add(i, nullptr);
     }
+    std::deque<std::vector<Key>>& known = default_keys_[columns];
+    const auto same = std::ranges::find(known, keys);
+    defaults_ = same != known.end() ? &*same : &known.emplace_back(std::move(keys));
   }
 
   /// A word, a name in quotes, a string, or another byte of SQL. Comments are not tokens.
@@ -983,7 +987,7 @@ class Schema {
     std::vector<std::string> labels;
     std::optional<std::string> collation;
     std::string last;  // the last word
-    bool in_type = true, array = false, dotted = false;
+    bool in_type = true, array = false, dotted = false, descends = false;
     for (int depth = 0; !reader.done(); reader.Next()) {
       const Token& token = reader.token();
       const bool named = token.is == Token::kWord || token.is == Token::kName;
@@ -992,7 +996,12 @@ class Schema {
       if (depth == 0 && token.is == Token::kWord) {
         in_type = in_type && std::ranges::count(kEnds, token.text) == 0 && (token.text != "character" || type.empty());
         if (in_type) type.push_back(token.text);
-        if (token.text == "primary" && reader.after().Is("key")) primary = true;
+        if (token.text == "primary" && reader.after().Is("key")) {
+          primary = true;
+          Reader words = reader;
+          words.Skip({"primary", "key"});
+          descends = words.Is("desc");
+        }
         if (mysql_ && token.text == "key" && !type.empty() && last != "unique") primary = true;
         last = token.text;
         if (token.text == "as" && reader.after().Is("(")) column.generated = true;
@@ -1009,6 +1018,7 @@ class Schema {
       if (depth == 1 && in_type && token.is == Token::kString) labels.push_back(token.text);
       depth += token.Is("(") ? 1 : token.Is(")") ? -1 : 0;
     }
+    column.counted = lite_ && type.size() == 1 && type[0] == "integer" && !descends;
     if (array || lite_) return;
     column.rule = RuleOf(type);
     if (mysql_ && !type.empty() && (type[0] == "enum" || type[0] == "set")) {
@@ -1276,12 +1286,15 @@ class Schema {
   std::vector<Columns> tables_;
   std::map<std::string, std::vector<std::string>> enums_;
   std::string schema_;  ///< the schema or the database of tables that are named without one
-  /// The default keys of all tables so far. Rows refer to them.
-  std::deque<std::vector<Key>> default_keys_;
-  std::deque<Key> typed_keys_;  ///< the keys of the user with types of CREATE TABLE, for all tables so far
+  /// The default keys of all tables so far, by the names of the columns. Rows refer to them. Blocks of one table share
+  /// its keys, because a table can have very many blocks.
+  std::map<std::vector<std::string>, std::deque<std::vector<Key>>> default_keys_;
+  /// The keys of the user with types of CREATE TABLE, for all tables so far, by the key without a type
+  std::map<const Key*, std::deque<Key>> typed_keys_;
   const std::vector<Key>* defaults_ = nullptr;  ///< the last of the `default_keys_`
   std::vector<std::size_t> default_columns_;
   bool has_primary_ = false;  ///< the `defaults_` are the primary key
+  bool counts_up_ = false;    ///< SQLite counts up nulls of the primary key
 };
 
 // ---- pg_dump -------------------------------------------------------------------------------------------------------
@@ -1552,7 +1565,7 @@ class InsertReader : public DumpReader {
         columns_.push_back(found.column);
       }
     } else {
-      SetDefaultCells(values);
+      SetDefaultCells(values, row.bytes);
     }
     records_.pop_front();
     return true;
@@ -1603,6 +1616,7 @@ class InsertReader : public DumpReader {
       volatile_.emplace_back(header_.size(), text.size());
     }
     lead_ = no_code;
+    only_opened_ = starts ? OpensSql(code) : only_opened_ && LeadOf(text) == text.size();
     if (postgres() && place_.quote == '\0' && place_.dollars.empty() && text == "\\.\n")
       Fail("cannot check: this line ends rows of COPY that this program does not find");
     if (postgres() && !delimiter_ && ((starts && !after_other) || !copy_.empty()) &&
@@ -1613,8 +1627,11 @@ class InsertReader : public DumpReader {
       return true;
     }
     if (starts) TakeSession(text);
-    if (mysql_ && Begins(text, "delimiter ")) {
-      delimiter_ = !text.starts_with("DELIMITER ;\n");
+    if (mysql_ && Begins(text, "delimiter") && !IsWordByte(text[9]) && (place_.quote == '\0' || place_.quote == '*')) {
+      const std::string_view delimiter = DelimiterOf(std::string_view(text).substr(9));
+      delimiter_ = !delimiter.empty() && delimiter != ";";
+      open_ = false;
+      place_ = {};
     } else if (!delimiter_ && !(postgres() && starts && text.starts_with('\\'))) {
       if (starts) {
         statement_.clear();
@@ -1656,9 +1673,23 @@ class InsertReader : public DumpReader {
     header_ += text;
     return true;
   }
+  /// Returns the first word of the text, which can have quotes.
+  static std::string_view DelimiterOf(std::string_view text) {
+    SkipSpace(text);
+    const bool quoted = text.starts_with('\'') || text.starts_with('"');
+    const std::size_t end = quoted ? text.find(text[0], 1) : text.find_first_of(" \t\r\n\v\f");
+    return text.substr(quoted ? 1 : 0, end - (quoted ? 1 : 0));
+  }
   /// Returns true if a comment of several lines begins here, between two statements.
   bool OpensComment(std::string_view code) const {
     return code.starts_with("/*") && !(mysql_ && HoldsSql(code)) && CommentSize(code) >= code.size();
+  }
+  /// Returns true if the line opens a comment of MySQL that holds SQL, and the SQL begins on a later line.
+  bool OpensSql(std::string_view code) const {
+    if (!mysql_ || !HoldsSql(code)) return false;
+    code.remove_prefix(code[2] == 'M' ? 4 : 3);
+    code.remove_prefix(std::min(code.find_first_not_of("0123456789"), code.size()));
+    return LeadOf(code) == code.size();
   }
   /// Returns true if the line begins in a comment between two statements, and has no code after the comment.
   bool IsComment(std::string_view text) const {
@@ -1668,22 +1699,73 @@ class InsertReader : public DumpReader {
     while (at < text.size() && place.quote == '*') Step(place, text, at++);
     return LeadOf(text.substr(at)) == text.size() - at;
   }
+  /// Returns true if `text` has this form: 9 stands for a digit, + for one or more digits, _ for a digit or a blank, @
+  /// for a letter, and * at the end for any text.
+  static bool IsOf(std::string_view text, std::string_view form) {
+    const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+    for (const char f : form) {
+      if (f == '*') return true;
+      if (text.empty()) return false;
+      const char c = text[0];
+      const bool fits = f == '9' || f == '+' ? digit(c)
+                        : f == '_'           ? digit(c) || c == ' '
+                        : f == '@'           ? (c | 0x20) >= 'a' && (c | 0x20) <= 'z'
+                                             : c == f;
+      if (!fits) return false;
+      do text.remove_prefix(1);
+      while (f == '+' && !text.empty() && digit(text[0]));
+    }
+    return text.empty();
+  }
   /// Returns true if gpusort leaves out the line with --strip-volatile. `starts` is true if no statement, string or
   /// comment is open.
   bool IsVolatile(const std::string& line, bool starts) const {
-    static const std::string time = "[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}";
-    static const std::regex lines(
-        R"((\\(un)?restrict |-- Dump completed( on.*)?\s*$|-- (Generation Time: |Dump created on )|-- (Started|Completed) on )" +
-        time + R"(|-- Dump (start|end) time: [A-Za-z]{3} [A-Za-z]{3} [ 0-9][0-9] [0-9:]{8} [0-9]{4})" +
-        R"(|-- Date: [A-Za-z]{3}, [0-9]{2} [A-Za-z]{3} [0-9]{4} [0-9:]{8} |-- File generated with SQLiteStudio v.* on )" +
-        R"(|-- TOC entry [0-9]+ \(class [0-9]+ OID [0-9]+\)\s*$|-- Dependencies:( [0-9]+)+\s*$)" + "|-- " + time +
-        R"(( UTC|[.0-9+:-]*)\s*$|# .*: )" + time + R"( [+-][0-9]{4}\s*$))");
-    static const std::regex navicat(R"( ?Date: ([0-9]{2}/[0-9]{2}/[0-9]{4} [0-9:]{8}|)" + time + R"()( [AP]M)?\s*$)");
-    constexpr auto kFront = std::regex_constants::match_continuous;
-    const bool comment = line[0] == '-' || (line[0] == '#' && mysql_) || (line[0] == '\\' && postgres());
-    if (starts) return comment && std::regex_search(line, lines, kFront);
-    const bool head = place_.quote == '*' && !open_ && !delimiter_ && tables_.empty() && block_ == 0;
-    return head && std::regex_search(line, navicat, kFront);
+    static const std::string time = "9999-99-99 99:99:99";
+    const std::string_view text = std::string_view(line).substr(0, line.find_last_not_of(" \t\n\v\f\r") + 1);
+    if (starts || only_opened_) {
+      if (text.starts_with('\\')) return postgres() && (IsOf(text, "\\restrict *") || IsOf(text, "\\unrestrict *"));
+      if (text.starts_with('#')) {
+        // A time with a zone after a colon
+        constexpr std::size_t kSize = std::string_view(": 2000-01-01 00:00:00 +0000").size();
+        if (!mysql_ || !text.starts_with("# ") || text.size() <= kSize) return false;
+        const std::string_view end = text.substr(text.size() - kSize);
+        return IsOf(end, ": " + time + " +9999") || IsOf(end, ": " + time + " -9999");
+      }
+      return text.starts_with("--") && IsVolatileComment(text);
+    }
+    if (place_.quote != '*' || open_ || delimiter_ || !tables_.empty() || block_ != 0) return false;
+    for (const std::string& form : {std::string("99/99/9999 99:99:99"), time}) {
+      for (const char* const half : {"", " AM", " PM"}) {
+        const std::string date = "Date: " + form + half;
+        if (IsOf(text, date) || IsOf(text, " " + date)) return true;
+      }
+    }
+    return false;
+  }
+  static bool IsVolatileComment(std::string_view text) {
+    constexpr const char* kForms[] = {
+        "-- Dump completed",
+        "-- Dump completed on*",
+        "-- Dump created on *",
+        "-- Generation Time: *",
+        "-- Started on 9999-99-99 99:99:99*",
+        "-- Completed on 9999-99-99 99:99:99*",
+        "-- Dump start time: @@@ @@@ _9 99:99:99 9999*",
+        "-- Dump end time: @@@ @@@ _9 99:99:99 9999*",
+        "-- Date: @@@, 99 @@@ 9999 99:99:99 *",
+        "-- TOC entry + (class + OID +)",
+        "-- Data Pos: +",
+        "-- File: +.dat",
+        "-- 9999-99-99 99:99:99 UTC",
+    };
+    if (std::ranges::any_of(kForms, [&](const char* form) { return IsOf(text, form); })) return true;
+    if (text.starts_with("-- File generated with SQLiteStudio v")) return text.find(" on ") != text.npos;
+    if (TakeText(text, "-- Dependencies:")) {
+      return !text.empty() && text.find_first_not_of(" 0123456789") == text.npos && text.find("  ") == text.npos &&
+             text.front() == ' ';
+    }
+    if (!IsOf(text, "-- 9999-99-99 99:99:99*")) return false;
+    return text.find_first_not_of(".+-:0123456789", std::string_view("-- 2000-01-01 00:00:00").size()) == text.npos;
   }
   void StripVolatile() {
     for (; !volatile_.empty(); volatile_.pop_back()) header_.erase(volatile_.back().first, volatile_.back().second);
@@ -1893,25 +1975,30 @@ class InsertReader : public DumpReader {
       if (column == columns.end()) throw NoColumn("--key " + key.text + ": the table has no such column");
       const bool lite = lite_ && table != nullptr && !key.typed;
       found_.push_back({WithType(key, table, *column), static_cast<std::size_t>(column - columns.begin()),
-                        lite ? &LiteKeys(key) : nullptr});
+                        lite ? &LiteKeys(&key) : nullptr});
       named_.push_back(&key);
     }
     if (!found_.empty()) return;
     SetDefaultKeys(table, columns, table_.whole);
-    Key value = table_.whole;
-    value.text = value.column = "a value of SQLite";
-    lite_whole_ = &LiteKeys(value);
-    whole_.assign(1, table_.whole);
+    lite_whole_ = &LiteKeys(nullptr);
+    if (!whole_.empty()) return;
+    whole_.push_back(table_.whole);
     whole_[0].text = "all columns";
   }
   /// Sets the keys and the cells of a row of a table that the user gave no key for.
-  void SetDefaultCells(const std::vector<std::string>& values) {
+  void SetDefaultCells(const std::vector<std::string>& values, const std::string& bytes) {
     if (lite_) {
+      bool has_null = false;
       const std::size_t count = has_primary_ ? default_columns_.size() : values.size();
       for (std::size_t i = 0; i < count; ++i) {
         const std::size_t column = has_primary_ ? default_columns_[i] : i;
-        SetLiteCells(column < values.size() ? values[column] : "", !has_primary_, *lite_whole_);
+        has_null |= SetLiteCells(column < values.size() ? values[column] : "", !has_primary_, *lite_whole_);
       }
+      // Several rows can have a null there. Their texts decide.
+      if (!has_null || !has_primary_ || counts_up_) return;
+      keys_.push_back(whole_.data());
+      columns_.push_back(cell_count_);
+      AddCell().text = bytes;
       return;
     }
     for (const std::string& value : values) SetCell(value);
@@ -1933,16 +2020,20 @@ class InsertReader : public DumpReader {
     }
   }
   /// Returns the keys for values of SQLite, which have their own kinds: a key for the kind, the number, the way it is
-  /// written, and the text.
-  const std::vector<Key>& LiteKeys(const Key& value) {
-    std::vector<Key>& keys = lite_keys_.emplace_back();
+  /// written, and the text. `key`: the key of the user; null: none.
+  const std::vector<Key>& LiteKeys(const Key* key) {
+    std::vector<Key>& keys = lite_keys_[key];
+    if (!keys.empty()) return keys;
+    Key value = key != nullptr ? *key : table_.whole;
+    if (key == nullptr) value.text = value.column = "a value of SQLite";
     for (const Type type : {Type::kInt, Type::kDecimal, Type::kInt, Type::kText}) {
       keys.push_back(value);
       keys.back().rule.type = type;
     }
     return keys;
   }
-  void SetLiteCells(std::string_view raw, bool whole, const std::vector<Key>& keys) {
+  /// Sets the cells of a value for LiteKeys(). Returns true if the value is null.
+  bool SetLiteCells(std::string_view raw, bool whole, const std::vector<Key>& keys) {
     for (const Key& key : keys) {
       keys_.push_back(&key);
       columns_.push_back(cell_count_ + static_cast<std::size_t>(&key - keys.data()));
@@ -1967,6 +2058,7 @@ class InsertReader : public DumpReader {
     AddCell().text = number ? cell.text : "0";
     AddCell().text = number && whole && !plain ? "1" : "0";
     AddCell().text = cell.null || (number && (plain || !whole)) ? "" : text;
+    return cell.null;
   }
   /// Returns the bytes whose hexadecimal digits `digits` begins with. Of an odd number of digits, the first is left
   /// out.
@@ -2017,7 +2109,7 @@ class InsertReader : public DumpReader {
     const bool e = postgres() && quote == 1 && (raw[0] == 'E' || raw[0] == 'e');
     const bool prefixed =
         e || (quote == 1 && !lite_ && std::string_view("bBnN").find(raw[0]) != std::string_view::npos);
-    const bool hex = !lite_ && (Begins(raw, "0x") || Begins(raw, "x'"));
+    const bool hex = Begins(raw, "x'") || (!lite_ && Begins(raw, "0x"));
     if (hex) {
       cell.text = Bytes(raw.substr(2));
       return;
@@ -2064,6 +2156,7 @@ class InsertReader : public DumpReader {
   Place place_;         ///< in SQL that is no INSERT with rows
   bool open_ = false, delimiter_ = false;
   bool after_other_ = false;  ///< `rest_` comes after a statement that is no INSERT
+  bool only_opened_ = false;  ///< in a comment of MySQL that holds SQL, before the SQL
   int brackets_ = 0;          ///< PostgreSQL: the open brackets of the statement
   std::string rest_;          ///< the text of the line after an INSERT
   std::string last_head_;     ///< empty: the next INSERT begins a block
@@ -2071,9 +2164,9 @@ class InsertReader : public DumpReader {
   bool ends_differ_ = false;  ///< the block has statements with one row, and another `ending_`
   bool several_ = false;      ///< the block has a statement with several rows, or other text between two statements
   bool lead_ = false;         ///< the previous line was white space or a comment
-  std::deque<std::vector<Key>> lite_keys_;        ///< what LiteKeys() has returned. Rows refer to these keys.
-  const std::vector<Key>* lite_whole_ = nullptr;  ///< the keys of a table of SQLite that the user gave no key for
-  std::vector<Key> whole_;                        ///< the keys of a table without names of columns
+  std::map<const Key*, std::vector<Key>> lite_keys_;  ///< what LiteKeys() has returned. Rows refer to these keys.
+  const std::vector<Key>* lite_whole_ = nullptr;      ///< the keys of a table of SQLite that the user gave no key for
+  std::vector<Key> whole_;                            ///< the keys of a table without names of columns
   std::vector<Found> found_;
   /// The places in `header_` of lines that --strip-volatile leaves out unless an INSERT of the same block follows.
   std::vector<std::pair<std::size_t, std::size_t>> volatile_;

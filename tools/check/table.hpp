@@ -24,6 +24,7 @@ struct Key {
   std::uint64_t number = 0;  ///< the number of the column if the key is #N, from 1; otherwise 0
   Rule rule;
   bool typed = false;  ///< the user gave a type
+  friend bool operator==(const Key&, const Key&) = default;
 };
 
 enum class Kind { kLines, kCsv, kJson, kCopy, kCopyBinary, kDump, kInserts, kParagraphs };

@@ -12,7 +12,6 @@
 #include <ctime>
 #include <limits>
 #include <map>
-#include <regex>
 #include <sstream>
 #include <utility>
 
@@ -367,12 +366,19 @@ Value ReadLogInstant(std::string_view text) {
 
 /// Takes a name of the IANA database with a slash, perhaps after blanks, or any name in brackets. Empty: there is none.
 std::string TakeRegion(std::string_view& text) {
-  static const std::regex pattern("\\s*(?:\\[([A-Za-z0-9/_+=-]+)\\]|([A-Za-z0-9_+=-]*/[A-Za-z0-9/_+=-]*))");
-  std::cmatch match;
-  const char* const end = text.data() + text.size();
-  if (!std::regex_search(text.data(), end, match, pattern, std::regex_constants::match_continuous)) return {};
-  text.remove_prefix(static_cast<std::size_t>(match.length()));
-  return match[1].str() + match[2].str();
+  const std::size_t blanks = std::min(text.find_first_not_of(" \t\n\v\f\r"), text.size());
+  std::string_view name = text.substr(blanks);
+  const bool bracket = name.starts_with('[');
+  if (bracket) name.remove_prefix(1);
+  const auto in_name = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("/_+=-").find(c) != std::string_view::npos;
+  };
+  name = name.substr(0, static_cast<std::size_t>(std::ranges::find_if_not(name, in_name) - name.begin()));
+  const std::string_view rest = text.substr(blanks + (bracket ? 1 : 0) + name.size());
+  if (bracket ? name.empty() || !rest.starts_with(']') : name.find('/') == name.npos) return {};
+  text = rest.substr(bracket ? 1 : 0);
+  return std::string(name);
 }
 
 Value ReadInstant(std::string_view text) {

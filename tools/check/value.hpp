@@ -52,6 +52,7 @@ struct Rule {
   int thousands = -1;       ///< the character between groups of digits; -1: none
   int padding = -1;         ///< with kText: the character that does not count at the end; -1: none
   bool zero_dates = false;  ///< with kTimestamp: the month and the day can be 0, as in MySQL
+  friend bool operator==(const Rule&, const Rule&) = default;
 };
 
 /// The number 0.DIGITS * 10^exponent. DIGITS neither begin nor end with a zero, and are empty for 0.

@@ -20,7 +20,13 @@ std::regex AnyCase(const std::string& text) {
   return std::regex(text, std::regex::ECMAScript | std::regex::optimize | std::regex::icase);
 }
 
+/// std::regex takes some stack for each byte of the text.
+constexpr std::size_t kMostText = 4096;
+
 bool Matches(std::string_view text, const std::regex& regex, Match& match) {
+  if (text.size() > kMostText) {
+    throw BadTable("a value of more than " + std::to_string(kMostText) + " bytes cannot be checked with such a type");
+  }
   return std::regex_match(text.data(), text.data() + text.size(), match, regex);
 }
 
@@ -258,6 +264,8 @@ Value ReadInterval(std::string_view text) {
 // ---- Addresses of hardware, bits, levels -------------------------------------------------------------------------
 
 Value ReadMacAddress(std::string_view text) {
+  constexpr std::size_t kMost = 23;  // eight pairs of digits, and the signs between them
+  if (text.size() > kMost) return Null{};
   static const std::regex patterns[] = {
       AnyCase("[0-9a-f]{12}(?:[0-9a-f]{4})?"),
       AnyCase("[0-9a-f]{1,2}([:-])(?:[0-9a-f]{1,2}\\1){4}(?:(?:[0-9a-f]{1,2}\\1){2})?[0-9a-f]{1,2}"),
@@ -279,10 +287,11 @@ Value ReadMacAddress(std::string_view text) {
 }
 
 Value ReadBits(std::string_view text) {
-  static const std::regex pattern = AnyCase("(?:b'([01]*)'|([01]*))");
-  Match match;
-  if (!Matches(text, pattern, match)) return Null{};
-  return match[1].str() + match[2].str();
+  if (text.size() > 2 && (text[0] | 0x20) == 'b' && text[1] == '\'' && text.ends_with('\'')) {
+    text = text.substr(2, text.size() - 3);
+  }
+  if (text.find_first_not_of("01") != text.npos) return Null{};
+  return std::string(text);
 }
 
 Value ReadSeverity(std::string_view text) {
@@ -296,8 +305,9 @@ Value ReadSeverity(std::string_view text) {
                                         AnyCase("alert|a"),
                                         AnyCase("emerg(?:ency)?|panic?")};
   static const std::regex around = Regex("(?:\\[(\\w+)\\]|<(\\w+)>|\\((\\w+)\\)|(\\w+)):?");
+  constexpr std::size_t kMost = 20;  // no level is longer
   Match match;
-  if (!Matches(text, around, match)) return Null{};
+  if (text.size() > kMost || !Matches(text, around, match)) return Null{};
   const std::string word = match[1].str() + match[2].str() + match[3].str() + match[4].str();
   const auto* const level =
       std::ranges::find_if(patterns, [&](const std::regex& pattern) { return std::regex_match(word, pattern); });
