@@ -13,7 +13,8 @@
 
 namespace gpusort {
 
-/// Returns the number of slots for `threads` threads: one for each thread, one to fill and one to take.
+/// Returns the number of slots for `threads` threads: one for each thread, one to fill and one to take. One thread does
+/// all the work itself and needs only the slot that it fills.
 constexpr std::size_t RingSlots(unsigned threads) { return threads <= 1 ? 1 : std::size_t{threads} + 2; }
 
 /// A ring of slots. The caller's thread fills a slot, queues it for the workers, and takes the slots back in the same
