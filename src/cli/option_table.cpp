@@ -362,8 +362,9 @@ constexpr OptionRow kRows[] = {
      .takes = kTakesDump,
      .help = "leave out the lines of a dump that have a random word or the time of the dump",
      .more = "These are \\restrict and \\unrestrict of pg_dump, and comments such as \"-- Dump completed on\" between "
-             "two statements. Two dumps of equal databases then have equal bytes, if statements with several rows are "
-             "cut at the same rows: mysqldump --skip-extended-insert writes one row a statement.",
+             "two statements, but not between two INSERT statements of one table. Two dumps of equal databases then "
+             "have equal bytes, if statements with several rows are cut at the same rows: mysqldump "
+             "--skip-extended-insert writes one row a statement.",
      .about = "leave out the random words and the times of a dump"},
     {.section = kTables, .name = "strict", .traits = kWithCheck | kTablesOnly,
      .set = [](Typed& to, Text) { to.table.strict = true; },

@@ -61,6 +61,9 @@ bool IsVolatile(std::string_view line) {
     return take_number() && TakeSqlText(rest, " (class ") && take_number() && TakeSqlText(rest, " OID ") &&
            take_number() && rest == ")";
   }
+  // pg_restore --verbose: the place or the file of a table's rows in the archive
+  if (TakeSqlText(rest, "-- Data Pos: ")) return take_number() && rest.empty();
+  if (TakeSqlText(rest, "-- File: ")) return take_number() && rest == ".dat";
   if (TakeSqlText(rest, "-- Dependencies:")) {
     bool numbers = TakeSqlText(rest, " ");
     do numbers = numbers && take_number();

@@ -436,6 +436,12 @@ SQL
       says "pg_restore -f - F.* | gpusort --format pgdump - OUTPUT sorts it"
       "$pg/pg_restore" -f - pg.archive | "$g" --format pgdump --strip-volatile - "sorted.${order#id }$options.sql"
       same <(sed -n '/^COPY/,/^.\.$/p' "sorted.${order#id }.sql") <(sed -n '/^COPY/,/^.\.$/p' "sorted.${order#id }$options.sql")
+      # The places of rows in the archive, which a verbose pg_restore writes, are left out, too.
+      "$pg/pg_restore" --verbose -f verbose.sql pg.archive 2>/dev/null
+      grep -q -e '^-- Data Pos: [0-9]*$' -e '^-- File: [0-9]*\.dat$' verbose.sql || fail "pg_restore does not write the places of rows"
+      expect 0 "$g" --format pgdump --strip-volatile verbose.sql "sorted.${order#id }$options.verbose.sql"
+      expect 0 "$bin/gpusort_check" --format pgdump --strip-volatile --against verbose.sql "sorted.${order#id }$options.verbose.sql" >/dev/null
+      same <(grep . "sorted.${order#id }$options.sql") <(grep . "sorted.${order#id }$options.verbose.sql")
       few || {
         sql -c 'DROP DATABASE IF EXISTS y' -c 'CREATE DATABASE y'
         database=y sql -f "sorted.${order#id }$options.sql" >/dev/null || fail "$options: PostgreSQL does not take the sorted archive"
@@ -452,7 +458,7 @@ SQL
     same <(database=x sql -c 'SELECT n, s FROM plain t ORDER BY t::text') <(database=x sql -c 'SELECT n, s FROM header t ORDER BY t::text')
     database=x sql -c 'DROP TABLE header'
   done
-  for options in "${kinds[@]}" ${FORMATS:-c t d} all; do
+  for options in "${kinds[@]}" ${FORMATS:-c t d} c.verbose all; do
     same "sorted.id$options.sql" "sorted.DESC$options.sql"
   done
 }

@@ -1578,6 +1578,8 @@ const std::string kVolatile[] = {
     "-- 2026-11-27 06:00:00\n",
     "-- 2026-11-27 06:00:00 UTC\n",
     "-- 2026-11-27 06:00:00.123456+00\n",
+    "-- Data Pos: 74161\n",
+    "-- File: 3345.dat\n",
 };
 
 TEST(SqlDumpFormat, StripsVolatileLines) {
@@ -1594,6 +1596,7 @@ TEST(SqlDumpFormat, StripsVolatileLines) {
     for (const std::string line :
          {"-- Started on Monday\n", "-- Completed on request\n", "-- Date: unknown\n", "-- 2026-11-27\n",
           "-- 2026-11-27 06:00:00 rows of the night\n", "-- TOC entry 215\n", "-- Dependencies: none\n",
+          "-- Data Pos: 74161 bytes\n", "-- Data Pos: \n", "-- File: notes.dat\n", "-- File: 3.dat.gz\n",
           "-- Dump completed tables\n", "# last: 2026-11-27 06:00:00\n", "-- Dump start time: noon\n", "#\n", "--\n"}) {
       EXPECT_EQ(Stripped(line, name), line);
     }
