@@ -1,6 +1,7 @@
 #include "formats/group_form.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/gnu_quote.hpp"
@@ -17,11 +18,60 @@ constexpr std::string_view kJsonBlanks = " \t\r\n";
 
 std::string_view AsText(RecordSpan bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
-std::string_view TakeText(std::string_view& texts) {
-  const std::optional<std::uint64_t> size = TakeVarint(texts);
-  if (!size || *size > texts.size()) throw WrongResult("the sums of a group of records were lost");
-  const std::string_view text = texts.substr(0, *size);
-  texts.remove_prefix(*size);
+/// A text of at most so many bytes is stored as it is.
+constexpr std::size_t kShortText = 40;
+/// A run repeats the bytes at this distance before it, so that it can be zeros with separators of thousands: 000,000.
+constexpr std::size_t kRunDistance = 4;
+/// Fewer bytes are not worth a run of their own.
+constexpr std::size_t kShortestRun = 8;
+
+/// Appends a sum to `texts`, with its size. Runs of zeros or nines take a few bytes, however long they are, so that the
+/// sums of a group are not much larger than its records: 1e999 + 1e-999 has 2000 digits.
+void PutText(std::string_view text, std::string& texts) {
+  PutVarint(text.size(), texts);
+  if (text.size() <= kShortText) {
+    texts += text;
+    return;
+  }
+  std::size_t begin = 0;
+  const auto put = [&](std::size_t at, std::size_t end) {  // the bytes from `begin` to `at`, and a run up to `end`
+    PutVarint(at - begin, texts);
+    texts += text.substr(begin, at - begin);
+    PutVarint(end - at, texts);
+    begin = end;
+  };
+  for (std::size_t at = kRunDistance; at < text.size();) {
+    std::size_t end = at;
+    while (end < text.size() && text[end] == text[end - kRunDistance]) ++end;
+    if (end - at >= kShortestRun) put(at, end);
+    at = std::max(end, at + 1);
+  }
+  if (begin < text.size()) put(text.size(), text.size());
+}
+
+/// Removes a sum from the front of `texts`, to which PutText() has appended it.
+std::string TakeText(std::string_view& texts) {
+  const auto fail = [] { throw WrongResult("the sums of a group of records were lost"); };
+  const auto take = [&](std::uint64_t most) {
+    const std::optional<std::uint64_t> size = TakeVarint(texts);
+    if (!size || *size > most) fail();
+    return static_cast<std::size_t>(*size);
+  };
+  const auto take_bytes = [&](std::size_t size) {
+    if (size > texts.size()) fail();
+    const std::string_view bytes = texts.substr(0, size);
+    texts.remove_prefix(size);
+    return bytes;
+  };
+  const std::size_t size = take(std::numeric_limits<std::uint64_t>::max());
+  if (size <= kShortText) return std::string(take_bytes(size));
+  std::string text;
+  while (text.size() < size) {
+    text += take_bytes(take(size - text.size()));
+    const std::size_t run = take(size - text.size());
+    if (run > 0 && text.size() < kRunDistance) fail();
+    for (std::size_t i = 0; i < run; ++i) text += text[text.size() - kRunDistance];
+  }
   return text;
 }
 
@@ -84,15 +134,14 @@ std::string GroupForm::TextsOf(const ColumnSums& sums) const {
   std::string texts;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const std::string text = sums[i].any() ? sums[i].Text(columns_[i].key->rule) : "";
-    PutVarint(text.size(), texts);
-    texts += text;
+    PutText(text, texts);
   }
   return texts;
 }
 
 void GroupForm::AddTexts(std::string_view texts, ColumnSums& totals) const {
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    const std::string_view text = TakeText(texts);
+    const std::string text = TakeText(texts);
     if (!text.empty()) totals[i].Add(ReadAgain(text, columns_[i].key->rule));
   }
 }
@@ -139,7 +188,7 @@ std::vector<GroupForm::Edit> GroupForm::EditsOf(const GroupResult& group, const 
   std::string_view texts = group.sum_texts;
   for (const Column& column : columns_) {
     const ValuePlace place = ValuePlace::Take(mark);
-    const std::string_view text = TakeText(texts);
+    const std::string text = TakeText(texts);
     if (!text.empty()) edits.push_back(Replace(column, place, text, marked.record));
   }
   std::ranges::stable_sort(edits, {}, &Edit::at);

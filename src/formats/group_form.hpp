@@ -38,7 +38,8 @@ class GroupForm {
   /// Adds the values of `marked`, a record with its mark, to `sums` and to `totals`. A value that is null adds nothing.
   /// Throws WrongResult if a value is no number.
   void AddValues(RecordSpan marked, ColumnSums& sums, ColumnSums& totals) const;
-  /// Returns the texts of the sums of a group, each with its size. The text is empty if the group has no value.
+  /// Returns the texts of the sums of a group, in a form in which long runs of a digit are short. The text of a sum is
+  /// empty if the group has no value.
   std::string TextsOf(const ColumnSums& sums) const;
   /// Returns the texts for a group of one record, which stays as it is.
   std::string NoTexts() const { return std::string(columns_.size(), '\0'); }
