@@ -262,14 +262,35 @@ expect 1 check "${dump[@]}" --against dump.sql <(sed 's/^1	y$/0/; s/^0$/1	y/' so
 # sorted_dump FORMAT OPTIONS: gpusort sorts tables.sql with these options, and the check accepts the output alone.
 sorted_dump() {
   expect 0 "$bin/gpusort" --device cpu --force --format $1 ${2-} tables.sql sorted.sql
-  expect 0 check --format $1 ${2-} --stable --against tables.sql sorted.sql
-  expect 1 check --format $1 ${2-} --against tables.sql tables.sql
+  local options=${2-}
+  options=${options/--force-format/}
+  expect 0 check --format $1 $options --stable --against tables.sql sorted.sql
+  expect 1 check --format $1 $options --against tables.sql tables.sql
 }
 # A line that --strip-volatile looks at can be long, also in a comment of MySQL that holds SQL, before its SQL.
 printf -- '-- MySQL dump 10.13\n# %s\n/*!40000 \n-- Dump completed\nALTER TABLE t x */;\nINSERT INTO t VALUES (2),(1);\n' \
   "$(head -c 1000000 /dev/zero | tr '\0' x)" >tables.sql
 sorted_dump mysqldump --strip-volatile
 [ "$(grep -c completed sorted.sql)" = 0 ] || fail "a volatile line is left"
+# The checker knows all lines that gpusort leaves out, and no others. # is no comment in other dialects.
+printf '%s\n' '-- Started on 2026-11-27 06:00:00 UTC' '-- Completed on 2026-11-27 06:00:00' '-- TOC entry 215 (class 1259 OID 16620)' \
+  '-- Dependencies: 215 7' '-- Dump completed on 2026-11-27  6:00:00' '-- Dump completed' '-- Date: Fri, 27 Nov 2026 06:00:00 +0000' \
+  '-- Dump start time: Fri Nov  6 06:00:00 2026' '-- Dump end time: Fri Nov 27 06:00:00 2026' '-- Generation Time: Nov 27, 2026' \
+  '-- Dump created on Fri' '-- File generated with SQLiteStudio v3.4.4 on Fri' '-- 2026-11-27 06:00:00' '-- 2026-11-27 06:00:00 UTC' \
+  '-- 2026-11-27 06:00:00.123456+00' '-- Data Pos: 74161' '-- File: 3345.dat' '-- Started on Monday' '-- Completed on 2026' '-- Date: x' \
+  '-- 2026-11-27' '-- 2026-11-27 06:00:00 x' '-- TOC entry 215' '-- Dependencies: x' '-- Dump completed x' '-- Data Pos: ' '-- File: x.dat' \
+  '# last: 2026-11-27 06:00:00' '# Generation Time: 2026-11-27 06:00:00 +0000' '# Tempo: 2026-11-27 06:00:00 -0300' '#' '--' >words
+for format in mysqldump pgdump sqlitedump; do
+  while IFS= read -r line; do
+    [[ $line != '#'* || $format = mysqldump ]] || continue
+    printf '%s\n' '-- x' "$line" 'SELECT 1;' 'INSERT INTO t VALUES (2),(1);' "$line" >tables.sql
+    sorted_dump $format '--strip-volatile --force-format'
+  done <words
+done
+# A comment before END does not hide the end of a trigger of SQLite.
+printf '%s\n' 'PRAGMA foreign_keys=OFF;' 'CREATE TRIGGER x AFTER INSERT ON t BEGIN' 'SELECT 1;' '-- a */' 'END;' \
+  'INSERT INTO t VALUES (2),(1);' >tables.sql
+sorted_dump sqlitedump
 # DELIMITER in all spellings of the client of MySQL, also with CR LF.
 for word in 'DELIMITER ;' 'delimiter ;' 'DELIMITER ; ' "DELIMITER ';'" 'Delimiter	";" x'; do
   printf '%s\n' '-- MySQL dump 10.13' 'DELIMITER ;;' 'CREATE TRIGGER x BEFORE INSERT ON a FOR EACH ROW BEGIN' \

@@ -1699,7 +1699,7 @@ class InsertReader : public DumpReader {
     while (at < text.size() && place.quote == '*') Step(place, text, at++);
     return LeadOf(text.substr(at)) == text.size() - at;
   }
-  /// Returns true if `text` has this form: 9 stands for a digit, + for one or more digits, _ for a digit or a blank, @
+  /// Returns true if `text` has this form: 9 stands for a digit, # for one or more digits, _ for a digit or a blank, @
   /// for a letter, and * at the end for any text.
   static bool IsOf(std::string_view text, std::string_view form) {
     const auto digit = [](char c) { return c >= '0' && c <= '9'; };
@@ -1707,13 +1707,13 @@ class InsertReader : public DumpReader {
       if (f == '*') return true;
       if (text.empty()) return false;
       const char c = text[0];
-      const bool fits = f == '9' || f == '+' ? digit(c)
+      const bool fits = f == '9' || f == '#' ? digit(c)
                         : f == '_'           ? digit(c) || c == ' '
                         : f == '@'           ? (c | 0x20) >= 'a' && (c | 0x20) <= 'z'
                                              : c == f;
       if (!fits) return false;
       do text.remove_prefix(1);
-      while (f == '+' && !text.empty() && digit(text[0]));
+      while (f == '#' && !text.empty() && digit(text[0]));
     }
     return text.empty();
   }
@@ -1753,9 +1753,9 @@ class InsertReader : public DumpReader {
         "-- Dump start time: @@@ @@@ _9 99:99:99 9999*",
         "-- Dump end time: @@@ @@@ _9 99:99:99 9999*",
         "-- Date: @@@, 99 @@@ 9999 99:99:99 *",
-        "-- TOC entry + (class + OID +)",
-        "-- Data Pos: +",
-        "-- File: +.dat",
+        "-- TOC entry # (class # OID #)",
+        "-- Data Pos: #",
+        "-- File: #.dat",
         "-- 9999-99-99 99:99:99 UTC",
     };
     if (std::ranges::any_of(kForms, [&](const char* form) { return IsOf(text, form); })) return true;
@@ -1814,7 +1814,8 @@ class InsertReader : public DumpReader {
     text.remove_suffix(3);
     for (trim(); !text.ends_with(';'); trim()) {  // comments before END
       const std::size_t newline = text.rfind('\n'), line = newline == text.npos ? 0 : newline + 1;
-      const std::size_t comment = text.ends_with("*/") ? text.rfind("/*") : text.find("--", line);
+      const std::size_t opens = text.ends_with("*/") ? text.rfind("/*") : text.npos;
+      const std::size_t comment = opens != text.npos ? opens : text.find("--", line);
       if (comment == text.npos) return false;
       text = text.substr(0, comment);
     }
