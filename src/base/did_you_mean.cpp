@@ -46,6 +46,7 @@ constexpr OtherWords kOtherWords[] = {
     {"--quiet", " --silent "},
     {"--reverse", " --desc --descending "},
     {"--shuffle", " --permute --randomize --shuf "},
+    {"--sum", " --add --aggregate --group-by --sums --total --totals "},
     {"--temp-dir", " --temp --temporary --tmp --tmp-dir --tmpdir "},
     {"--threads", " --cores --cpus --jobs --workers "},
     {"--top", " --head --limit "},

@@ -197,7 +197,7 @@ ColumnKey ParseSum(const std::string& text, const FormatRow& row, const std::vec
     ValueRule plain;
     plain.decimal_point = decimal_point;
     plain.thousands = thousands;
-    if (!(key.rule == plain)) {
+    if (!(key.rule == plain) || text.ends_with(":asc")) {
       FailUsage(InQuotes(text) + ": give the column alone, because the type and the order are those of numbers");
     }
     return key;

@@ -25,7 +25,10 @@ void ListPaths(const nlohmann::json& value, const std::string& path, std::vector
 class JsonFormat : public TableFormat {
  public:
   explicit JsonFormat(const JobSpec& spec) : TableFormat(spec) {
-    for (const ColumnKey& key : table_.keys) paths_.emplace_back(key.column);
+    for (const ColumnKey& key : table_.keys) {
+      if (!key.summed) ++sort_paths_;
+      paths_.emplace_back(key.column);
+    }
   }
 
   bool has_header() const override { return true; }  // an input may begin with a byte order mark
@@ -39,11 +42,13 @@ class JsonFormat : public TableFormat {
 
  private:
   struct JsonScratch : Scratch {
-    explicit JsonScratch(const std::vector<JsonPath>& paths) : parser(paths), values(paths.size()) {}
+    JsonScratch(const std::vector<JsonPath>& paths, std::size_t single) : parser(paths, single), values(paths.size()) {}
     JsonRecords parser;
     std::vector<JsonValue> values;
   };
-  std::unique_ptr<TableFormat::Scratch> MakeScratch() const override { return std::make_unique<JsonScratch>(paths_); }
+  std::unique_ptr<TableFormat::Scratch> MakeScratch() const override {
+    return std::make_unique<JsonScratch>(paths_, sort_paths_);
+  }
   std::uint64_t PutKeys(RecordSpan records, ScanState&, Scratch& scratch, FieldWriter& out,
                         KeyTally& tally) const override {
     auto& json = static_cast<JsonScratch&>(scratch);
@@ -53,6 +58,7 @@ class JsonFormat : public TableFormat {
     } catch (const JsonError& error) {
       throw BadRecord(error.byte(), std::string("this is not JSON: ") + error.what());
     }
+    if (json.parser.repeated()) throw BadRecord(*json.parser.repeated(), kRepeatedMember);
     const auto* const begin = reinterpret_cast<const char*>(line.data());
     if (keys_.empty()) PutWhole({{begin, line.size() - 1}, Field::kValue, 0}, out);
     for (std::size_t key = 0; key < json.values.size(); ++key) {
@@ -69,6 +75,7 @@ class JsonFormat : public TableFormat {
   }
 
   std::vector<JsonPath> paths_;
+  std::size_t sort_paths_ = 0;  ///< the number of keys; the paths after them are those of --sum
 };
 
 }  // namespace

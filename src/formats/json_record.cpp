@@ -260,7 +260,8 @@ class JsonRecords::Scanner {
   const char* end_;
 };
 
-JsonRecords::JsonRecords(std::vector<JsonPath> paths) : paths_(std::move(paths)), order_(paths_.size()) {
+JsonRecords::JsonRecords(std::vector<JsonPath> paths, std::size_t single)
+    : paths_(std::move(paths)), single_(single), order_(paths_.size()) {
   std::iota(order_.begin(), order_.end(), 0u);
 }
 
@@ -288,7 +289,17 @@ JsonRecords::Paths JsonRecords::TakeMember(std::string_view raw, bool escaped) {
     if (name_.size() < raw.size()) name_.resize(raw.size());
     name = {name_.data(), static_cast<std::size_t>(Unescape(raw, name_.data()) - name_.data())};
   }
-  return Take([&](const JsonPath::Step& step) { return step.name == name; });
+  const Paths taken = Take([&](const JsonPath::Step& step) { return step.name == name; });
+  if (single_ < paths_.size() && taken.begin == taken.end) repeats_ = WasFound(name);
+  return taken;
+}
+
+bool JsonRecords::WasFound(std::string_view name) const {
+  const std::size_t depth = levels_.size() - 1;
+  for (std::uint32_t i = levels_.back().paths.end; i < levels_.back().all_end; ++i) {
+    if (order_[i] >= single_ && paths_[order_[i]].steps()[depth].name == name) return true;
+  }
+  return false;
 }
 
 /// Stores `value` for each path of `paths` that ends here, `depth` steps from the top.
@@ -301,6 +312,7 @@ void JsonRecords::Give(Paths paths, std::size_t depth, const JsonValue& value, s
 void JsonRecords::Find(std::span<const std::byte> line, std::span<JsonValue> values) {
   using Kind = JsonValue::Kind;
   std::ranges::fill(values, JsonValue{});
+  repeated_ = std::nullopt;
   Scanner scan({reinterpret_cast<const char*>(line.data()), line.size()});
   levels_.clear();
   if (scan.PeekToken() < 0) return;
@@ -315,8 +327,12 @@ void JsonRecords::Find(std::span<const std::byte> line, std::span<JsonValue> val
   // Reads the name of a member and the colon after the name.
   const auto read_name = [&] {
     if (scan.PeekToken() != '"') scan.Fail("the name of a member is missing");
+    const char* const name = scan.at();
     const auto [raw, escaped] = scan.String();
-    paths = wanted() ? TakeMember(raw, escaped) : Paths{};
+    const bool all = single_ < paths_.size() && levels_.back().paths.end < levels_.back().all_end;
+    repeats_ = false;
+    paths = wanted() || all ? TakeMember(raw, escaped) : Paths{};
+    if (repeats_ && !repeated_) repeated_ = static_cast<std::size_t>(name - reinterpret_cast<const char*>(line.data()));
     if (scan.PeekToken() != ':') scan.Fail("the ':' after a name is missing");
     scan.Skip();
   };
@@ -352,7 +368,7 @@ void JsonRecords::Find(std::span<const std::byte> line, std::span<JsonValue> val
     // Enters arrays and objects until there is a value that is neither, or an empty array or object.
     while (c == '{' || c == '[') {
       if (levels_.size() == kMaxDepth) scan.Fail("more than 1024 arrays and objects inside each other");
-      levels_.push_back({scan.at(), 0, paths, c == '{'});
+      levels_.push_back({scan.at(), 0, paths, paths.end, c == '{'});
       scan.Skip();
       const int first = scan.PeekToken();
       if (first == (c == '{' ? '}' : ']')) break;

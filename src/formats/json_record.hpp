@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -54,13 +55,17 @@ class JsonError : public std::runtime_error {
   std::size_t byte_;
 };
 
+/// What is wrong with a record of which JsonRecords::repeated() returns a member.
+inline constexpr const char* kRepeatedMember = "a member with a value of --sum stands a second time in its object";
+
 /// Finds the values at given paths in lines of JSON. Only one thread at a time may use an object.
 class JsonRecords {
  public:
   /// The greatest depth to which arrays and objects can be nested. Find() throws JsonError for a deeper line.
   static constexpr std::size_t kMaxDepth = 1024;
 
-  explicit JsonRecords(std::vector<JsonPath> paths);
+  /// The paths from the index `single` on are those that must not lead to several values (see repeated()).
+  explicit JsonRecords(std::vector<JsonPath> paths, std::size_t single = std::numeric_limits<std::size_t>::max());
 
   /// Sets values[i] to the value in `line` at the path with index i. The text of a value lies in `line` or in a buffer
   /// that the next call overwrites.
@@ -68,6 +73,9 @@ class JsonRecords {
   /// - An unpaired surrogate, such as \ud800, is decoded as U+FFFD.
   /// - Throws JsonError if the line is not one JSON value. White space around the value is allowed.
   void Find(std::span<const std::byte> line, std::span<JsonValue> values);
+  /// Returns the offset in the last line of the first member that has the name of another member before it, if one of
+  /// the paths from `single` on leads through both.
+  std::optional<std::size_t> repeated() const { return repeated_; }
 
  private:
   /// A subset of the JSON paths in paths_: the paths with the indexes order_[begin] to order_[end - 1].
@@ -80,17 +88,23 @@ class JsonRecords {
     const char* begin;
     std::uint64_t element;  ///< for an array: the index of the next element
     Paths paths;            ///< the paths into this value whose next step was not found yet
+    std::uint32_t all_end;  ///< the end of all paths into this value; the found ones follow `paths`
     bool object;
   };
   class Scanner;
 
   Paths TakeMember(std::string_view raw, bool escaped);
+  /// Returns true if a path from single_ on was found in the innermost level by a member with the name `name`.
+  bool WasFound(std::string_view name) const;
   Paths TakeElement();
   template <typename Matches>
   Paths Take(const Matches& matches);
   void Give(Paths paths, std::size_t depth, const JsonValue& value, std::span<JsonValue> values) const;
 
   std::vector<JsonPath> paths_;
+  const std::size_t single_;
+  std::optional<std::size_t> repeated_;
+  bool repeats_ = false;              ///< true: the member that was read last has the name of a member before it
   std::vector<std::uint32_t> order_;  ///< the indexes of paths_; every Level::paths is a range of this vector
   std::vector<Level> levels_;
   std::vector<char> strings_;  ///< the decoded text of the strings that have escapes

@@ -203,7 +203,8 @@ LogKeys::Name LogKeys::NameOf(std::string_view name) {
 
 bool LogKeys::IsTime(const ColumnKey& key) { return !key.of_text() && key.number == 0 && key.column == "time"; }
 
-LogKeys::LogKeys(const TableOptions& table) : table_(table), text_(table), paths_(PathsOf(table)), json_(paths_.all) {
+LogKeys::LogKeys(const TableOptions& table)
+    : table_(table), text_(table), paths_(PathsOf(table)), json_(paths_.all, paths_.single) {
   values_.resize(paths_.all.size());
   for (const ColumnKey& key : table.keys) {
     names_.push_back(NameOf(key.column));
@@ -216,9 +217,10 @@ LogKeys::Paths LogKeys::PathsOf(const TableOptions& table) {
   Paths paths;
   for (const ColumnKey& key : table.keys) {
     paths.first.push_back(paths.all.size());
+    if (key.summed) paths.single = std::min(paths.single, paths.all.size());
     if (key.of_text() || IsTime(key)) continue;
     const auto fail = [&](const std::string& why) {
-      throw Error(ErrorCode::kUsage, "--key: " + InQuotes(key.text) + ": " + why);
+      throw Error(ErrorCode::kUsage, (key.summed ? "--sum: " : "--key: ") + InQuotes(key.text) + ": " + why);
     };
     if (IsDigit(key.column[0])) fail("a field by its number needs a type: N:TYPE or N,M:TYPE, like 3:text");
     try {
@@ -402,7 +404,8 @@ void LogKeys::ReadSyslog(std::string_view rest, bool always) {
 std::optional<std::string_view> LogKeys::FindMember(std::size_t key) const {
   for (std::size_t path = paths_.first[key]; path < paths_.first[key + 1]; ++path) {
     const JsonValue& value = values_[path];
-    if (value.kind == JsonValue::Kind::kNull) return std::string_view();
+    // The place is that of the null, which --sum replaces.
+    if (value.kind == JsonValue::Kind::kNull) return value.text.substr(0, 0);
     if (value.kind != JsonValue::Kind::kMissing) return value.text;
   }
   return std::nullopt;

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -46,6 +47,8 @@ class LogKeys {
   /// none. The result is valid until the next Begin(). It is empty for a JSON null, and for "-" in the access log of a
   /// web server.
   std::optional<std::string_view> Find(std::size_t key);
+  /// Returns JsonRecords::repeated() for the current line if it is JSON. Call Find() before.
+  std::optional<std::size_t> repeated() const { return form_ == kJson ? json_.repeated() : std::nullopt; }
 
  private:
   enum Form : std::uint8_t { kUnread, kJson, kWeb, kSyslog, kLogfmt, kOther };
@@ -78,6 +81,7 @@ class LogKeys {
   /// field different names. The key with the index K has the paths all[first[K]] to all[first[K + 1] - 1].
   struct Paths {
     std::vector<JsonPath> all;
+    std::size_t single = std::numeric_limits<std::size_t>::max();  ///< the first path of a column of --sum
     std::vector<std::size_t> first;
   };
   static Name NameOf(std::string_view name);

@@ -608,6 +608,9 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
       PutKey(key, {LineAt(begin, end), last ? Field::kNull : Field::kValue, 0}, out, tally);
     }
   }
+  if (fields.any() && !scratch.left_out && fields.repeated()) {
+    throw BadRecord(static_cast<std::uint64_t>(BytesOf(line) - begin) + *fields.repeated(), kRepeatedMember);
+  }
   if (record_end == nullptr) record_end = end_of();
   ++tally.log_records;
   if (!state.log.times->notes.empty()) tally.log_notes.try_emplace(tally.input, state.log.times->notes);

@@ -119,11 +119,16 @@ class ParagraphsFormat : public TableFormat {
     for (std::size_t key = 0; key < keys_.size(); ++key) {
       Field field = scratch.fields[field_of_key_[key]];
       if (field.is == Field::kMissing) {
-        ++tally.columns[key].missing;
         KeepExample(Text(begin, end), tally);
+        // Fields are often optional: a key that is missing is null, also with --strict.
+        if (!table_.keys[key].summed) {
+          ++tally.columns[key].missing;
+          field.is = Field::kNull;
+        }
+      } else {
+        field.text = TrimEnd(field.text);
+        if (IsNull(field.text)) field.is = Field::kNull;
       }
-      field.text = TrimEnd(field.text);
-      if (field.is == Field::kMissing || IsNull(field.text)) field.is = Field::kNull;
       PutKey(key, field, out, tally);
     }
     return static_cast<std::uint64_t>(end - begin);

@@ -387,9 +387,16 @@ void TableFormat::NotePlace(std::size_t key, const Field& field, KeyTally& tally
   place.quoted = inside && offset > 0 && static_cast<unsigned char>(field.text.data()[-1]) == quote_of_values_;
   if (place.null) {
     ++seen.nulls;
-    // The access log of a web server has "-" for null.
-    const bool dash = inside && field.text.empty() && offset < tally.bytes.size() && field.text.data()[0] == '-';
-    if (dash && (RowOf(table_).takes & kTakesTime) != 0) place.size = 1;
+    if (field.is == Field::kValue) {  // blanks, which stay
+      place.at += place.size;
+      place.size = 0;
+    }
+    // Logs have "-" or null in place of such a value, and PutKeys() gives an empty text there.
+    if (!inside || !field.text.empty() || column.of_text() || (RowOf(table_).takes & kTakesTime) == 0) return;
+    const std::string_view rest(field.text.data(), tally.bytes.size() - offset);
+    for (const std::string_view null : {"-", "null"}) {
+      if (rest.starts_with(null)) place.size = null.size();
+    }
     return;
   }
   DecimalSum::Number number;
@@ -399,7 +406,8 @@ void TableFormat::NotePlace(std::size_t key, const Field& field, KeyTally& tally
         read == DecimalSum::Read::kNoNumber ? " is no decimal number"
         : read == DecimalSum::Read::kTooLong
             ? fmt::format(" has more than {} digits before or after its decimal point", DecimalSum::kMostDigits)
-            : " has escapes or text after its quotes";
+        : table_.quote < 0 || (RowOf(table_).takes & kTakesQuote) == 0 ? " has escapes"
+                                                                       : " has escapes or text after its quotes";
     throw BadRecord(
         offset, NameOf(table_, column) + ": " + InQuotes(field.text, kMostQuoted) + why + ", so --sum cannot add it");
   }

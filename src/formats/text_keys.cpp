@@ -83,7 +83,9 @@ std::unique_ptr<re2::RE2> CompileExpression(const std::string& pattern, const st
 
 TextKeys::TextKeys(const TableOptions& table) : keys_(table.keys), separator_(table.separator) {
   for (const ColumnKey& key : keys_) {
-    patterns_.push_back(key.pattern.empty() ? nullptr : CompileExpression(key.pattern, "--key: " + InQuotes(key.text)));
+    patterns_.push_back(key.pattern.empty() ? nullptr
+                                            : CompileExpression(key.pattern, (key.summed ? "--sum: " : "--key: ") +
+                                                                                 InQuotes(key.text)));
   }
 }
 

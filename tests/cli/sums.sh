@@ -125,6 +125,21 @@ for bad in true '[1]' '{}' '"x"' '"NaN"' '"\\u0031"'; do
   expect 3 "$g" -k k --sum n bad.jsonl got.jsonl
   says "line 2.*'n'.*so --sum cannot add it"
 done
+says "'n': '1' has escapes, so --sum cannot add it"
+for bad in '{"k":1,"n":1,"n":2}' '{"k":1,"n":null,"x":0,"\u006e":2}' '{"n":5,"k":1,"n":2}'; do
+  printf '{"k":1,"n":1}\n%s\n' "$bad" >bad.jsonl
+  expect 3 "$g" -k k:int --sum x --sum n --force-format bad.jsonl got.jsonl
+  says "record 2, line 2.*a member with a value of --sum stands a second time in its object"
+  sed 's/{/{"time":"2026-11-23T22:10:01Z",/' bad.jsonl >bad.log
+  expect 3 "$g" --format log -k k:int --sum n bad.log got.log
+  says "line 2.*a member with a value of --sum stands a second time in its object"
+done
+printf '{"k":1,"a":{"n":1},"a":{"n":2}}\n' >bad.jsonl
+expect 3 "$g" -k k:int --sum a.n bad.jsonl got.jsonl
+says "line 1, byte 19: a member with a value of --sum stands a second time"
+printf '{"k":1,"k":2,"x":1,"x":2,"n":1,"in":{"n":5,"n":6}}\n{"k":1,"n":2}\n' >good.jsonl
+expect 0 "$g" -k k:int --sum n good.jsonl got.jsonl
+printf '{"k":1,"k":2,"x":1,"x":2,"n":3,"in":{"n":5,"n":6}}\n' | cmp - got.jsonl || fail "other members that stand twice"
 printf '{"k":1,"n":"1,5"}\n{"k":1,"n":2}\n{"k":2,"n":2}\n{"k":2,"n":"1,5"}\n' >comma.jsonl
 expect 0 "$g" --decimal-point , -k k:int --sum n comma.jsonl got.jsonl
 printf '{"k":1,"n":"3,5"}\n{"k":2,"n":"3,5"}\n' | cmp - got.jsonl || fail "numbers that JSON does not have"
@@ -133,6 +148,9 @@ printf '{"k":1,"n":"3,5"}\n{"k":2,"n":"3,5"}\n' | cmp - got.jsonl || fail "numbe
 printf 'a\t1\t\\N\nb\t5\tx\na\t2.5\ty\n\\.\n' >in.copy
 "$g" --format pgcopy -k '#1' --sum '#2' - - <in.copy >got.out
 printf 'a\t3.5\t\\N\nb\t5\tx\n\\.\n' | cmp - got.out || fail "--sum of COPY"
+printf 'a\t\\061\n' >escapes.copy
+expect 3 "$g" --format pgcopy -k '#1' --sum '#2' escapes.copy got.out
+says "'1' has escapes, so --sum cannot add it"
 printf 'a\t\\N\na\t2\n' | "$g" --format mysql -k '#1' --sum '#2' --count - - >got.out
 printf '2\ta\t2\n' | cmp - got.out || fail "--sum of rows of MySQL"
 printf 'b:1:x\na:2:y\nb:40.5:z\n' >fields.txt
@@ -156,6 +174,9 @@ END
 same got.out want.out
 "$g" --format log -k host --sum bytes --prefix-name access.log - 2>/dev/null >got.out
 sed 's/^ *[0-9] /access.log: /' want.out | cmp - got.out || fail "--sum with --prefix-name"
+printf '{"time":"2026-11-23T22:10:01Z","h":"a","n":null}\n{"time":"2026-11-23T22:10:02Z","h":"a","n":7}\n' >null.log
+expect 0 "$g" --format log -k h --sum n null.log got.log
+printf '{"time":"2026-11-23T22:10:01Z","h":"a","n":7}\n' | cmp - got.log || fail "--sum of a null of a log: $(cat got.log)"
 printf 'Package: a\nSize: 5\n\nPackage: b\nSize: 1\n\nPackage: a\nSize: 6\n\n' |
   "$g" --format paragraphs -k Package --sum Size: - - >got.out
 printf 'Package: a\nSize: 11\n\nPackage: b\nSize: 1\n\n' | cmp - got.out || fail "--sum of paragraphs"
@@ -171,6 +192,16 @@ says "'n': the first record with its key has no place for the sum of the records
 printf 'a:1\nb\n' >short.txt
 expect 3 "$g" -t : -k 1:text --sum 2 --strict short.txt got.txt
 says "has no field 2, which --sum adds up"
+printf 'k: a\nn: 1\n\nk: a\n\n' >short.par
+expect 0 "$g" --format paragraphs -k k --sum n short.par got.par
+says "1 record has no column 'n' and adds nothing to its sum; --strict makes this an error"
+expect 3 "$g" --format paragraphs -k k --sum n --strict short.par got.par
+says "record 2, .*it has no column 'n', which --sum adds up"
+expect 0 "$g" --format paragraphs -k n:int --strict short.par got.par
+[ ! -s err ] || fail "a message about a key that is missing: $(cat err)"
+printf 'k,n\na,  \na,5\n' >blanks.csv
+expect 0 "$g" -k k --sum n blanks.csv got.csv
+printf 'k,n\na,  5\n' | cmp - got.csv || fail "--sum and a value of blanks alone"
 printf '{"k":1}\n{"k":1}\n' >none.jsonl
 expect 3 "$g" -k k --sum typo none.jsonl got.jsonl
 says "no record has the path 'typo'"
@@ -207,6 +238,16 @@ expect 3 "$g" -k 1:text --sum '~(..)$' --sum '~(.)$' -t : digits.txt got.txt
 says "two columns of --sum stand in the same place"
 expect 2 "$g" -k client --sum bytes:int in.csv got.csv
 says "give the column alone"
+expect 2 "$g" -k client --sum bytes:asc in.csv got.csv
+says "give the column alone"
+expect 2 "$g" -k 1:text --sum '~(' fields.txt got.out
+says "^gpusort: error: --sum: '~(': the regular expression ( is invalid"
+expect 2 "$g" --format log -k host --sum a..b access.log got.out
+says "^gpusort: error: --sum: 'a..b'"
+for word in --total --aggregate --group-by; do
+  expect 2 "$g" -k client $word bytes in.csv got.csv
+  says "did you mean --sum?"
+done
 expect 2 "$g" -k1,1 --sum 2 fields.txt got.out
 says "instead of -k 1,1, write 1:text"
 expect 2 "$g" --sum 2 fields.txt got.out

@@ -21,8 +21,6 @@ class Style:
         self.name = rng.choice(["csv", "csv", "tsv", "jsonl", "jsonl", "pgcopy", "mysql", "fields", "words", "paragraphs"])
         self.point, self.thousands = rng.choice([(".", None), (".", None), (".", ","), (",", "."), (",", "'"), (".", "_")])
         self.delimiter = {"csv": rng.choice([",", ";", "|"]), "fields": ":", "words": " "}.get(self.name, "\t")
-        if self.name in ("fields", "words") and self.thousands == " ":
-            self.thousands = None
         self.end = "\r\n" if self.name == "csv" and rng.random() < 0.2 else "\n"
         self.quotes = self.name in ("csv", "mysql")
 
@@ -205,8 +203,6 @@ def one_case(rng, gpusort, folder):
     if counts and header:
         header = "count" + style.delimiter + header
     want = header + "".join(row[1] for row in want)
-    if style.name == "paragraphs" and want:
-        want = want  # each record ends with an empty line
 
     names = {"csv": "in.csv", "tsv": "in.tsv", "jsonl": "in.jsonl"}
     path = os.path.join(folder, names.get(style.name, "in.txt"))

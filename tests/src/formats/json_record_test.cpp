@@ -366,6 +366,21 @@ TEST(JsonRecords, FindsTheFirstOfMembersWithOneName) {
   EXPECT_EQ(FindOne("a", R"({"a":null,"a":2})").first, Kind::kNull);
 }
 
+TEST(JsonRecords, SaysWhichMemberRepeatsAPath) {
+  JsonRecords records({JsonPath("k"), JsonPath("n"), JsonPath("/a/0")}, 1);
+  std::vector<JsonValue> values(3);
+  const auto repeated = [&](std::string_view line) {
+    records.Find(Bytes(line), values);
+    return records.repeated();
+  };
+  EXPECT_EQ(repeated(R"({"n":1,"n":2,"n":3})"), 7u);
+  EXPECT_EQ(repeated(R"({"k":1,"k":2,"n":1,"a":[5,6],"x":{"n":1,"n":2}})"), std::nullopt);
+  EXPECT_EQ(repeated(R"({"n":null, "\u006e":2})"), 11u);
+  EXPECT_EQ(repeated(R"({"a":{"1":1,"0":1,"0":2}})"), 18u);
+  EXPECT_EQ(repeated(R"({"a":[1,1],"a":5})"), 11u);
+  EXPECT_EQ(repeated(R"([{"n":1},{"n":2}])"), std::nullopt);
+}
+
 TEST(JsonRecords, TakesDigitsOfAPointerForElementsOrNames) {
   EXPECT_EQ(Find({"/0", "[0]"}, R"([7])"), (Found{{Kind::kNumber, "7"}, {Kind::kNumber, "7"}}));
   EXPECT_EQ(Find({"/0", "[0]", "0"}, R"({"0":7})"),
