@@ -92,6 +92,17 @@ DecimalSum::Number ReadAgain(std::string_view text, const ValueRule& rule) {
                                         QuoteFront(text.substr(0, text.find_last_not_of("\r\n") + 1), kMost));
 }
 
+/// Returns true if the value at the offset `at` is that of a member of JSON: a name in quotes and a colon are before
+/// it.
+bool IsMember(std::string_view record, std::uint64_t at) {
+  for (const char before : {':', '"'}) {
+    const std::size_t last = record.substr(0, at).find_last_not_of(kJsonBlanks);
+    if (last == record.npos || record[last] != before) return false;
+    at = last;
+  }
+  return true;
+}
+
 }  // namespace
 
 void AddSums(const ColumnSums& more, ColumnSums& sums) {
@@ -104,6 +115,7 @@ GroupForm::GroupForm(const JobSpec& spec) {
   const TableOptions& table = *spec.source.table;
   const FormatRow& row = RowOf(table);
   json_ = row.names == ColumnNames::kPaths;
+  log_ = (row.takes & kTakesTime) != 0;
   quote_ = (row.takes & kTakesQuote) != 0 ? table.quote : -1;
   delimiter_ = (row.takes & kTakesDelimiter) != 0 ? table.delimiter : table.separator;
   for (const ColumnKey& key : table.keys) {
@@ -168,7 +180,9 @@ GroupForm::Edit GroupForm::Replace(const Column& column, const ValuePlace& place
     FailSum(*column.key, "the first record with its key has no place for the sum of the records", record);
   }
   const auto has = [sum](int byte) { return byte >= 0 && sum.find(static_cast<char>(byte)) != sum.npos; };
-  if (json_) return {place.at, place.size, place.quoted ? std::string(sum) : JsonOf(*column.key, sum)};
+  if (json_ || (log_ && IsMember(AsText(record), place.at))) {
+    return {place.at, place.size, place.quoted ? std::string(sum) : JsonOf(*column.key, sum)};
+  }
   const bool needs_quotes = !place.quoted && (has(delimiter_) || (delimiter_ < 0 && (has(' ') || has('\t'))));
   if ((needs_quotes && quote_ < 0) || ((needs_quotes || place.quoted) && has(quote_))) {
     FailSum(*column.key, "the sum " + InQuotes(sum) + " cannot be written into the first record with its key", record);

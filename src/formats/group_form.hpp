@@ -92,6 +92,7 @@ class GroupForm {
   std::optional<CountForm> count_;
   std::vector<Column> columns_;
   bool json_ = false;
+  bool log_ = false;    ///< true: a record can be a line of JSON
   int quote_ = -1;      ///< -1: the format has no quotes
   int delimiter_ = -1;  ///< the byte that ends a field; -1: a field ends at blanks
 };

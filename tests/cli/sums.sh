@@ -177,6 +177,10 @@ sed 's/^ *[0-9] /access.log: /' want.out | cmp - got.out || fail "--sum with --p
 printf '{"time":"2026-11-23T22:10:01Z","h":"a","n":null}\n{"time":"2026-11-23T22:10:02Z","h":"a","n":7}\n' >null.log
 expect 0 "$g" --format log -k h --sum n null.log got.log
 printf '{"time":"2026-11-23T22:10:01Z","h":"a","n":7}\n' | cmp - got.log || fail "--sum of a null of a log: $(cat got.log)"
+# A number that is written in another way than numbers of JSON is a string.
+printf '{"time":"2026-11-23T22:10:0%s","h":"a","n":%s}\n' 1Z 5 2Z '"1,000"' >thousands.log
+expect 0 "$g" --format log -k h --sum n --thousands , thousands.log got.log
+printf '{"time":"2026-11-23T22:10:01Z","h":"a","n":"1,005"}\n' | cmp - got.log || fail "thousands in a log: $(cat got.log)"
 printf 'Package: a\nSize: 5\n\nPackage: b\nSize: 1\n\nPackage: a\nSize: 6\n\n' |
   "$g" --format paragraphs -k Package --sum Size: - - >got.out
 printf 'Package: a\nSize: 11\n\nPackage: b\nSize: 1\n\n' | cmp - got.out || fail "--sum of paragraphs"

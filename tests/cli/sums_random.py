@@ -29,7 +29,7 @@ class Style:
                 "jsonl": ["--format", "jsonl"], "pgcopy": ["--format", "pgcopy"],
                 "mysql": ["--format", "mysql", "--quote", '"'], "fields": ["--format", "lines", "-t", ":"],
                 "words": ["--format", "lines"], "paragraphs": ["--format", "paragraphs"]}[self.name]
-        made = made + ["--decimal-point", self.point]
+        made = [*made, "--decimal-point", self.point]
         return made + (["--thousands", self.thousands] if self.thousands else [])
 
     def key(self):
@@ -53,7 +53,8 @@ class Value:
         self.number, self.separated = None, False
         kind = rng.randrange(12)
         if kind == 0:
-            return self.set_null(style, rng)
+            self.set_null(style, rng)
+            return
         if kind < 6:
             digits, fraction = str(rng.randrange(10 ** rng.choice([1, 3, 6, 15]))), ""
         elif kind < 9:
@@ -144,11 +145,11 @@ def record(style, key, fields, other, count=None):
         other = '"%s"' % other.replace("\n", "\n" if style.name == "csv" else "\\\n")
     else:
         other = other.replace("\n", " " if style.name != "words" else "_")
-    made = style.delimiter.join(front + [key] + fields + [other]) + style.end
+    made = style.delimiter.join([*front, key, *fields, other]) + style.end
     return ("%7d " % count if count is not None and not front else "") + made
 
 
-def new_members(style, first, texts):
+def new_members(first, texts):
     """Returns the record with sums of members that its first record lacks."""
     front = "".join('"%s":%s,' % member for member in texts)
     return "{" + front + first[1:]
@@ -159,7 +160,8 @@ def one_case(rng, gpusort, folder):
     counts = rng.random() < 0.3 and style.name != "paragraphs"
     both = rng.random() < 0.7
     keys = ["k%d" % rng.randrange(10 ** rng.randrange(1, 5)) for _ in range(rng.choice([1, 20, 3000]))]
-    groups, records = {}, []
+    groups: dict = {}
+    records = []
     for _ in range(rng.choice([0, 1, 5, 300, 4000])):
         key = rng.choice(keys) if rng.random() < 0.8 else "often"
         other = rng.choice(["x", "a\nb", "long " * rng.randrange(9)])
@@ -190,7 +192,7 @@ def one_case(rng, gpusort, folder):
                 fields[column] = replaced(values[column], text, style)
         made = record(style, key, fields, other)
         if missing:
-            made = new_members(style, made, missing)
+            made = new_members(made, missing)
         if counts and style.name == "jsonl":
             made = "{\"count\":%d," % len(group) + made[1:]
         elif counts:
@@ -202,14 +204,14 @@ def one_case(rng, gpusort, folder):
         want = want[:top]
     if counts and header:
         header = "count" + style.delimiter + header
-    want = header + "".join(row[1] for row in want)
+    text = header + "".join(row[1] for row in want)
 
     names = {"csv": "in.csv", "tsv": "in.tsv", "jsonl": "in.jsonl"}
     path = os.path.join(folder, names.get(style.name, "in.txt"))
     with open(path, "w", newline="") as file:
         file.write(source)
     out = os.path.join(folder, "out.txt")
-    command = [gpusort] + style.options() + ["-k", style.key(), "--sum", style.sum(0)]
+    command = [gpusort, *style.options(), "-k", style.key(), "--sum", style.sum(0)]
     command += ["--sum", style.sum(1)] if both else []
     command += ["--count"] if counts else []
     command += [kept] if kept else []
@@ -221,10 +223,10 @@ def one_case(rng, gpusort, folder):
     done = subprocess.run(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
     with open(out if done.returncode == 0 else os.devnull, newline="") as file:
         got = file.read()
-    if done.returncode == 0 and got == want:
+    if done.returncode == 0 and got == text:
         return True
     with open(os.path.join(folder, "want.txt"), "w", newline="") as file:
-        file.write(want)
+        file.write(text)
     print("exit", done.returncode, done.stderr.decode(errors="replace"), *command)
     return False
 
