@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "formats/json_record.hpp"
 #include "formats/registry.hpp"
 #include "formats/text_reader.hpp"
 #include "kernels/error.hpp"
@@ -280,8 +281,6 @@ const Kind* FindDump(std::string_view text) {
   }
   return nullptr;
 }
-
-constexpr std::string_view kJsonBlanks = " \t\r\n";
 
 /// The first JSON array or object in the first bytes of an input. These bytes may end inside it.
 struct JsonFront {

@@ -14,8 +14,6 @@
 namespace gpusort {
 namespace {
 
-constexpr std::string_view kJsonBlanks = " \t\r\n";
-
 std::string_view AsText(RecordSpan bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
 /// A text of at most so many bytes is stored as it is.

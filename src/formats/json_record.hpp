@@ -14,6 +14,9 @@
 
 namespace gpusort {
 
+/// The white space of JSON.
+inline constexpr std::string_view kJsonBlanks = " \t\r\n";
+
 /// The path to a value in a JSON document. A path is either names and indexes, such as `a.b[0]`, `[0].a` or `$.a`, or a
 /// JSON Pointer (RFC 6901), such as `/a/b/0`. A number in a JSON Pointer is an index in an array and a name in an
 /// object.
