@@ -8,6 +8,7 @@
 
 #include "base/gnu_quote.hpp"
 #include "base/log.hpp"
+#include "formats/json_record.hpp"
 #include "formats/registry.hpp"
 #include "formats/text_reader.hpp"
 #include "kernels/error.hpp"
@@ -21,7 +22,7 @@ std::string_view TextOf(RecordSpan bytes) { return {reinterpret_cast<const char*
 
 /// Returns the offset of the first byte from `at` on that is no white space of JSON.
 std::size_t SkipBlanks(std::string_view text, std::size_t at) {
-  return std::min(text.find_first_not_of(" \t\r\n", at), text.size());
+  return std::min(text.find_first_not_of(kJsonBlanks, at), text.size());
 }
 
 }  // namespace
