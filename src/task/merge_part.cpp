@@ -8,6 +8,7 @@
 
 #include "base/log.hpp"
 #include "base/own_folder.hpp"
+#include "formats/count_form.hpp"
 #include "formats/gap_key.hpp"
 #include "formats/registry.hpp"
 #include "job/open_job.hpp"
@@ -32,8 +33,8 @@ std::uint64_t OffsetInOutput(const TaskCut& cut, std::uint64_t part) {
   const std::optional<std::uint64_t> before = cut.starts[part - 1].bytes_before;
   if (!before) {
     throw Error(ErrorCode::kUsage, "it is not known where parts begin in one output (" +
-                                       std::string("with -u, and with a cut by fences only)") +
-                                       ": give a folder, with a '/' after its name, or compress it");
+                                       std::string("with -u and other options for equal records, and with a cut by ") +
+                                       "fences only): give a folder, with a '/' after its name, or compress it");
   }
   return cut.header.size() + *before;
 }
@@ -336,6 +337,9 @@ std::optional<SortResult> MergePart(const JobSpec& spec, TaskNumber part, const 
   job.order.merge = true;
   std::vector<std::byte> around;  // the bytes before and after the records; a part without records has only these
   if (!job.target.headless) around = cut.header;
+  if (!job.target.headless && spec.order.count && job.source.inputs.empty()) {
+    around = CountForm(spec).HeaderOf(cut.header);
+  }
   around.insert(around.end(), job.target.trailer.begin(), job.target.trailer.end());
 
   SortResult result;

@@ -338,6 +338,18 @@ JobSpec WithoutVerify(JobSpec spec) {
   return spec;
 }
 
+/// Returns the job that sorts a slice of `spec`. It keeps all records of a group of equal records, because other slices
+/// may have more of them: the parts count them and add up their values. The keys of --sum stay, so that a value that is
+/// no number is noticed here, and so that the checksums of runs and parts cover the same bytes.
+JobSpec WithoutGroups(JobSpec spec) {
+  Order& order = spec.order;
+  if (!order.needs_groups()) return spec;
+  order.unique = order.count = order.sum = order.by_count = false;
+  order.groups = KeptGroups::kAll;
+  order.top = 0;
+  return spec;
+}
+
 /// The inputs and the folder of a job, for a task that works on a slice. Makes the folder after the inputs are opened.
 struct SliceTask {
   SliceTask(const JobSpec& given, const std::vector<std::string>& arguments, std::uint64_t count,
@@ -408,7 +420,8 @@ void CheckTaskOptions(const JobSpec& spec) {
         RefuseTask("the type order(FILE) cannot be given here yet: give enum(WORDS) with the values of the file");
       }
       if (RowOf(table).again || LogKeys::IsTime(key) || key.of_text()) continue;
-      RefuseTask("--key: " + InQuotes(key.text) + ": tasks take the keys time, N:TYPE and ~RE of logs");
+      RefuseTask((key.summed ? "--sum: " : "--key: ") + InQuotes(key.text) +
+                 ": tasks take the keys time, N:TYPE and ~RE of logs");
     }
   }
   if (spec.target.output == "-") RefuseTask("standard output has no place for parts: give a file, or a folder");
@@ -421,11 +434,6 @@ void CheckTaskOptions(const JobSpec& spec) {
         "be taken for a line of the header");
   }
   if (spec.order.debug) RefuseTask("--debug has no meaning here");
-  if (spec.order.needs_groups()) {
-    RefuseTask(
-        "tasks take --unique, but not --count, --sum, --only-unique and --only-duplicates: give these to gpusort -m of "
-        "the sorted output");
-  }
   if (!spec.survival.dir.empty()) RefuseTask("--resume-dir has no meaning here: a task is given again as a whole");
   if (spec.order.random && spec.order.random_source.empty()) {
     RefuseTask("-R needs --random-source: else every task has another order");
@@ -488,7 +496,7 @@ std::optional<SortResult> SortSlice(const JobSpec& spec, const std::vector<std::
     target.state = state;
     target.codec = Codec::kNone;
     target.keyed = IsDump(spec);
-    const JobSpec job = WithoutVerify(SubJob(spec, std::move(source), std::move(target)));
+    const JobSpec job = WithoutGroups(WithoutVerify(SubJob(spec, std::move(source), std::move(target))));
     run->Append(std::as_bytes(std::span(&label, 1)));
     if (!spec.target.no_fsync) run->WriteBackEarly();
     sigset_t signals;  // publishing blocks the signals that end a process, and fences are yet to be made

@@ -179,8 +179,6 @@ for option in --count --only-unique --only-duplicates; do
   says "$option cannot be combined with --split yet"
   expect 2 "$g" $option -c sorted.txt
   says "$option has no meaning with --check"
-  expect 2 "$bin/gpusort_task" runs --slice 0/1 --into tasks $option lines.txt
-  says 'but not --count, --sum, --only-unique'
   printf 'INSERT INTO t VALUES (1);\n' >dump.sql
   expect 2 "$g" --format mysqldump $option dump.sql got.out
   says "$option has no meaning with --format mysqldump"

@@ -79,7 +79,6 @@ row 'counts between digits' "$g" --count --delimiter 1 shop.csv out
 row 'counts of paragraphs' "$g" --count --format paragraphs fruit.txt out
 row 'duplicates of a dump' "$g" --only-duplicates --format pgdump fruit.txt out
 row 'several dumps' "$g" -m --format pgdump fruit.txt fruit.txt -o out
-row 'counts in tasks' "$bin/gpusort_task" runs --slice 0/1 --into tasks --count fruit.txt
 printf '[1]\n' >list.jsonl
 row 'a count for JSON that is no object' "$g" --count -k '[0]:int' list.jsonl out
 printf '{"count":1}\n' >counted.jsonl

@@ -11,6 +11,7 @@
 
 #include "formats/input_place.hpp"
 #include "formats/keyed_record.hpp"
+#include "formats/value_place.hpp"
 #include "io/output_file.hpp"
 #include "kernels/records/records.hpp"
 #include "runs/gap_filler.hpp"
@@ -22,6 +23,23 @@
 
 namespace gpusort {
 namespace {
+
+bool HasSums(const JobSpec& spec) {
+  return spec.source.table && std::ranges::any_of(spec.source.table->keys, &ColumnKey::summed);
+}
+
+/// Removes the sort keys and marks from keyed records that have marks (formats/value_place.hpp). Works in place. The
+/// returned span is the beginning of `records`.
+std::span<std::byte> DropKeysAndMarks(std::span<std::byte> records, const RecordLayout& layout) {
+  std::byte* to = records.data();
+  std::vector<std::byte> scratch;
+  ForEachRecord(records, layout, [&](RecordSpan keyed) {
+    const RecordSpan record = MarkedRecord(OwnBytes(keyed, layout, scratch)).record;
+    std::memmove(to, record.data(), record.size());
+    to += record.size();
+  });
+  return records.first(static_cast<std::size_t>(to - records.data()));
+}
 
 /// The last stage, which writes windows to the output. The caller passes windows in output order. Put() may return
 /// before the records are written.
@@ -365,7 +383,8 @@ class StagedSink : public WindowSink {
     } else if (gaps_) {
       chunk.records = StripGaps(chunk.records, keyed_, chunk.stripped);
     } else if (job_.layout.keyed()) {
-      chunk.records = DropKeys(chunk.records, job_.layout);
+      const bool marked = sums_ && !form_;
+      chunk.records = marked ? DropKeysAndMarks(chunk.records, job_.layout) : DropKeys(chunk.records, job_.layout);
     }
     if (chunk.form == nullptr) return;
     CountInserted(chunk);
@@ -384,6 +403,9 @@ class StagedSink : public WindowSink {
   std::atomic<bool> enough_{false};
   BoundedQueue<std::shared_ptr<Chunks>> cut_;
   WorkerPool workers_;
+  /// True: records have marks with the places of the values of --sum. A slice of a job of tasks has no form_ then: the
+  /// values of its records are added later, in the parts.
+  const bool sums_ = HasSums(job_.spec);
   std::optional<GroupForm> form_;         ///< with --count or --sum
   std::optional<Groups> groups_;          ///< with -u, unless there are sets
   std::optional<Sets> sets_;              ///< with --minus or --intersect
