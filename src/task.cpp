@@ -54,9 +54,10 @@ Words CommandLine(const std::string& output, const Words& options, const Words& 
   return words;
 }
 
-/// Parses `words` as a command line of gpusort, and begins the log and the record of the task.
-const JobSpec& Begin(const std::string& command, const Words& words, Process& process) {
-  ParseJob(process, words);
+/// Parses `words` as a command line of gpusort, and begins the log and the record of the task. `known` are the contents
+/// of the files that options of the job name; empty: the files are read.
+const JobSpec& Begin(const std::string& command, const Words& words, Process& process, const Words& known = {}) {
+  ParseJob(process, words, known);
   const JobSpec& spec = process.spec;
   if (spec.action != Action::kSort) FailTask("an option asks for something else than sorting");
   if (command != "runs" && command != "part") {
@@ -79,9 +80,10 @@ const JobSpec& BeginLater(const TaskArguments& task, const std::string& folder, 
   for (const std::string& option : DecidingOptions(task.options)) {
     FailTask(option.substr(0, option.find('=')) + " belongs to all of the job: give it to gpusort_task runs");
   }
-  SplitArguments job = SplitOptions(JobArguments(folder));
+  const JobCommand command = CommandOf(folder);
+  SplitArguments job = SplitOptions(command.arguments);
   job.options.insert(job.options.end(), task.options.begin(), task.options.end());
-  const JobSpec& spec = Begin(task.command, CommandLine(output, job.options, job.names), process);
+  const JobSpec& spec = Begin(task.command, CommandLine(output, job.options, job.names), process, command.contents);
   CheckTaskVersion(folder);
   return spec;
 }

@@ -108,7 +108,10 @@ void RequireInput(const std::string& input) {
   if (input != "-" && !IsStreamSource(input)) FileSystem().OpenInput(input, false);
 }
 
-void ReadNamedFiles(JobSpec& spec, const CancelFlag& cancel) {
+void ReadNamedFiles(JobSpec& spec, const CancelFlag& cancel, const std::vector<std::string>& known) {
+  auto content = [&, next = std::size_t{0}](const std::string& file, std::size_t most) mutable {
+    return next < known.size() ? known[next++] : ReadFront(file, most, cancel);
+  };
   if (!spec.source.names_file.empty()) {
     Named("--files0-from", [&] {
       AddNames(ReadFront(spec.source.names_file, std::string::npos, cancel), spec.source);
@@ -123,13 +126,13 @@ void ReadNamedFiles(JobSpec& spec, const CancelFlag& cancel) {
     if (key.rule.order_file.empty()) continue;
     Named("-k " + InQuotes(key.text), [&] {
       if (key.rule.order_file == "-") FailUsage("give a file, not standard input (-)");
-      key.rule.labels = ValuesOf(key.rule.order_file, ReadFront(key.rule.order_file, std::string::npos, cancel));
+      key.rule.labels = ValuesOf(key.rule.order_file, content(key.rule.order_file, std::string::npos));
     });
   }
   if (!spec.order.random) return;
   Named("--random-source", [&] {
     const std::string file = spec.order.random_source.empty() ? "/dev/urandom" : spec.order.random_source;
-    const std::string salt = ReadFront(file, 16, cancel);
+    const std::string salt = content(file, 16);
     if (salt.size() < 16) FailUsage(InQuotes(spec.order.random_source) + " has fewer than 16 bytes");
     LineOrder order = spec.order.lines->order;
     std::memcpy(order.salt, salt.data(), 16);

@@ -201,12 +201,12 @@ int RunProcess(const ProcessDialect& dialect, const std::function<int(Process&)>
   _exit(code);
 }
 
-void ParseJob(Process& process, std::span<const std::string> words) {
+void ParseJob(Process& process, std::span<const std::string> words, const std::vector<std::string>& known) {
   JobSpec& spec = process.spec = ParseOptions(words, RequireInput);
   if (spec.action == Action::kSort && !spec.survival.dir.empty()) KeepOnSignal();
   ReleaseUserSignal();
   spec.dialect.ignore_sigpipe = process.ignores_sigpipe;
-  ReadNamedFiles(spec, process.cancel);
+  ReadNamedFiles(spec, process.cancel, known);
 }
 
 void BeginJob(Process& process, const std::string& program) {

@@ -41,9 +41,9 @@ int RunProcess(const ProcessDialect& dialect, const std::function<int(Process&)>
 /// The rules of gpusort and gpusort_task for the start of the process and for its error messages.
 extern const ProcessDialect kJobDialect;
 
-/// Parses the command line `words` into process.spec. Also reads the files of --files0-from and --random-source. Throws
-/// Error(kUsage).
-void ParseJob(Process& process, std::span<const std::string> words);
+/// Parses the command line `words` into process.spec. Also reads the files that options name; `known` are the contents
+/// of such files that are known already (ReadNamedFiles). Throws Error(kUsage).
+void ParseJob(Process& process, std::span<const std::string> words, const std::vector<std::string>& known = {});
 /// Begins the job that process.spec describes: opens the log and logs the first event, which names `program`.
 /// - Starts a thread that ends the process with exit code 7 if the driver of a GPU hangs.
 /// - Throws Error(kUsage) if a report or the log cannot be written.

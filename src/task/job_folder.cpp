@@ -133,18 +133,22 @@ void JobFolder::Begin(const TaskJob& job) {
   if (there.version != job.version) what = "version or locale (" + EscapeName(there.version) + ")";
   if (there.slices != job.slices) what = "number of slices (" + std::to_string(there.slices) + ")";
   if (there.arguments != job.arguments) what = "options";
+  const auto changed = [&](const std::string& name, const std::string& why) {
+    throw Error(ErrorCode::kBadInput, EscapeName(name) + ": it was changed since the job in " + EscapeName(path_) +
+                                          " began" + why + ": remove that folder to begin again");
+  };
+  for (std::size_t i = 0; what.empty() && i < job.order_files.size(); ++i) {
+    // The same options name the same number of files.
+    if (there.order_files.at(i).content != job.order_files[i].content) changed(job.order_files[i].name, "");
+  }
   if (there.inputs != job.inputs) {
     what = "number of inputs (" + std::to_string(there.inputs.size()) + ")";
     for (std::size_t i = 0; there.inputs.size() == job.inputs.size() && i < job.inputs.size(); ++i) {
       const TaskJob::Input &then = there.inputs[i], &now = job.inputs[i];
       if (then == now) continue;
       if (then.path == now.path) {
-        throw Error(ErrorCode::kBadInput, EscapeName(now.path) + ": it was changed since the job in " +
-                                              EscapeName(path_) + " began" +
-                                              (then.mtime_ns == now.mtime_ns && then.bytes == now.bytes
-                                                   ? ", as its ctime tells and its mtime does not"
-                                                   : "") +
-                                              ": remove that folder to begin again");
+        const bool hides = then.mtime_ns == now.mtime_ns && then.bytes == now.bytes;
+        changed(now.path, hides ? ", as its ctime tells and its mtime does not" : "");
       }
       what = "input " + std::to_string(i + 1) + ", " + EscapeName(then.path);
       break;

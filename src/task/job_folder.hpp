@@ -1,6 +1,7 @@
 // The folder of a job that is done by many tasks (processes), on one machine or on many. Start at JobFolder.
 // A file appears only when it is complete:
-// - job.json: the options, the inputs, and the number of slices (ranges of the input)
+// - job.json: the options, the contents of the files that decide about the order, the inputs, and the number of
+//   slices (ranges of the input)
 // - scan-00003.json: the scan of slice 3 (TaskScan); only for some formats
 // - run-00003: a sorted run with the records of slice 3
 // - run-00003.fences: some records of the run with their offsets

@@ -34,8 +34,26 @@ namespace {
 
 /// Returns a text that must be the same for all tasks, so that they have one order and the same checksums.
 std::string Version() {
-  constexpr const char* kFormat = ", format 6";  // the version of the files that tasks share
+  constexpr const char* kFormat = ", format 7";  // the version of the files that tasks share
   return std::string(GPUSORT_VERSION) + kFormat + ", locale " + LocaleName();
+}
+
+/// Returns the files that decide about the order, in the order in which ReadNamedFiles() reads them.
+std::vector<TaskJob::OrderFile> OrderFiles(const JobSpec& spec) {
+  std::vector<TaskJob::OrderFile> files;
+  for (std::size_t i = 0; spec.source.table && i < spec.source.table->keys.size(); ++i) {
+    const ValueRule& rule = spec.source.table->keys[i].rule;
+    if (rule.order_file.empty()) continue;
+    // An empty line at the front keeps a byte order mark in the first value.
+    std::string values = "\n";
+    for (const std::string& value : rule.labels) values += value + '\n';
+    files.push_back({rule.order_file, std::move(values)});
+  }
+  if (spec.order.random) {
+    const auto& salt = spec.order.lines->order.salt;
+    files.push_back({spec.order.random_source, {reinterpret_cast<const char*>(&salt[0]), sizeof salt}});
+  }
+  return files;
 }
 
 const std::string& MakeFolder(const std::string& path) {
@@ -360,7 +378,7 @@ struct SliceTask {
         slices(open, order, folder, count) {
     const Inputs& inputs = open.inputs;
     open.ordered.ReadHeader(inputs.header());
-    TaskJob job{Version(), arguments, {}, count};
+    TaskJob job{Version(), arguments, OrderFiles(spec), {}, count};
     for (std::uint32_t i = 0; i < inputs.count(); ++i) {
       job.inputs.push_back({std::filesystem::absolute(inputs.path(i)).lexically_normal().string(), inputs.facts(i).size,
                             static_cast<std::uint64_t>(inputs.facts(i).mtime_ns), inputs.facts(i)});
@@ -416,9 +434,6 @@ void CheckTaskOptions(const JobSpec& spec) {
       RefuseTask("--format " + table.name + " needs --timezone: the zones of the machines may differ");
     }
     for (const ColumnKey& key : table.keys) {
-      if (!key.rule.order_file.empty()) {
-        RefuseTask("the type order(FILE) cannot be given here yet: give enum(WORDS) with the values of the file");
-      }
       if (RowOf(table).again || LogKeys::IsTime(key) || key.of_text()) continue;
       RefuseTask((key.summed ? "--sum: " : "--key: ") + InQuotes(key.text) +
                  ": tasks take the keys time, N:TYPE and ~RE of logs");
@@ -531,13 +546,14 @@ void CheckTaskVersion(const std::string& folder) {
   }
 }
 
-std::vector<std::string> JobArguments(const std::string& folder) {
+JobCommand CommandOf(const std::string& folder) {
   FileSystem files;
   TaskJob job = JobFolder(files, folder).ReadJob();
-  std::vector<std::string> arguments = std::move(job.arguments);
-  arguments.push_back("--");
-  for (TaskJob::Input& input : job.inputs) arguments.push_back(std::move(input.path));
-  return arguments;
+  JobCommand command{std::move(job.arguments), {}};
+  command.arguments.push_back("--");
+  for (TaskJob::Input& input : job.inputs) command.arguments.push_back(std::move(input.path));
+  for (TaskJob::OrderFile& file : job.order_files) command.contents.push_back(std::move(file.content));
+  return command;
 }
 
 }  // namespace gpusort

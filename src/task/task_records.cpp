@@ -96,7 +96,15 @@ void to_json(TaskJson& json, const TaskJob& job) {
     inputs.push_back({TextJson(input.path), EscapeName(input.path), input.bytes, input.mtime_ns});
   }
   for (const std::string& argument : job.arguments) arguments.push_back({TextJson(argument), EscapeName(argument)});
-  json = {{"version", job.version}, {"arguments", arguments}, {"inputs", inputs}, {"slices", job.slices}};
+  TaskJson files = TaskJson::array();
+  for (const auto& [name, content] : job.order_files) {
+    files.push_back({TextJson(name), EscapeName(name), TextJson(content)});
+  }
+  json = {{"version", job.version},
+          {"arguments", arguments},
+          {"order_files", files},
+          {"inputs", inputs},
+          {"slices", job.slices}};
 }
 
 TaskJson InodesJson(const TaskJob& job) {
@@ -111,6 +119,9 @@ TaskJson InodesJson(const TaskJob& job) {
 void from_json(const TaskJson& json, TaskJob& job) {
   json.at("version").get_to(job.version);
   for (const TaskJson& argument : json.at("arguments")) job.arguments.push_back(TextFromJson(argument.at(0)));
+  for (const TaskJson& file : json.at("order_files")) {
+    job.order_files.push_back({TextFromJson(file.at(0)), TextFromJson(file.at(2))});
+  }
   json.at("slices").get_to(job.slices);
   for (std::size_t i = 0; i < json.at("inputs").size(); ++i) {
     const TaskJson &from = json.at("inputs").at(i), &inode = json.at("inodes").at(i);

@@ -35,6 +35,14 @@ struct TaskJob {
   std::string version;
   /// The options that can change the content of the output, as words of a command line.
   std::vector<std::string> arguments;
+  /// A file that decides about the order: the file of --random-source, or of a key of the type order(FILE).
+  struct OrderFile {
+    std::string name;     ///< as the option gives it
+    std::string content;  ///< what the order takes from the file
+
+    friend bool operator==(const OrderFile&, const OrderFile&) = default;
+  };
+  std::vector<OrderFile> order_files{};  ///< those of the keys, in their order, and then that of --random-source
   std::vector<Input> inputs;
   std::uint64_t slices = 0;
 };

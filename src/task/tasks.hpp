@@ -36,9 +36,13 @@ void ScanSlice(const JobSpec& spec, const std::vector<std::string>& arguments, T
 std::optional<SortResult> SortSlice(const JobSpec& spec, const std::vector<std::string>& arguments, TaskNumber slice,
                                     const std::string& folder, CancelFlag& cancel, JobRecord& record);
 
-/// Returns the command line of the job in `folder`, which the first task has stored there. The result is a list of
-/// words for ParseOptions(): options, "--", inputs.
-std::vector<std::string> JobArguments(const std::string& folder);
+/// The command line of a job, which its first task has stored in the folder.
+struct JobCommand {
+  std::vector<std::string> arguments;  ///< words for ParseOptions(): options, "--", inputs
+  std::vector<std::string> contents;   ///< the contents of the files that options name, for ReadNamedFiles()
+};
+/// Returns the command line of the job in `folder`.
+JobCommand CommandOf(const std::string& folder);
 
 /// Throws Error(kUsage) if another version of gpusort, or a process in another locale, began the job in `folder`.
 void CheckTaskVersion(const std::string& folder);

@@ -143,7 +143,6 @@ row 'an order without a file' "$g" -k id:order shop.csv out
 row 'an order whose file is missing' "$g" -k 'id:order(gone)' shop.csv out
 row 'an order whose file is empty' "$g" -k 'id:order(nothing)' shop.csv out
 row 'an order that has a value twice' "$g" -k 'id:order(repeated)' shop.csv out
-row 'the order of a file in tasks' "$bin/gpusort_task" runs --slice 0/1 --into tasks -k 'id:order(listed)' shop.csv
 row 'the order of the input without -u' "$g" --keep-order fruit.txt out
 row 'counts in the order of the input' "$g" --count --keep-order fruit.txt out
 row 'floats in the order of the input' "$g" -u --keep-order -g fruit.txt out
@@ -393,6 +392,10 @@ row 'tasks: -u into one file' "$t" part --part 1/2 tasks out
 row 'tasks: another compression than that of the job' "$t" part --part 0/2 --compress gz tasks out
 for k in 0 1; do "$t" runs --slice $k/2 --into ends --format pgcopy lf.copy crlf.copy 2>/dev/null; done
 row 'tasks: ends that differ' "$t" cut --parts 2 ends
+
+"$t" runs --slice 0/1 --into ordered -k 'id:order(listed)' shop.csv 2>/dev/null
+printf '2\n' >listed
+row 'tasks: an order that changed' "$t" runs --slice 0/1 --into ordered -k 'id:order(listed)' shop.csv
 
 # ---- As sort
 mkdir fast

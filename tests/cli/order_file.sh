@@ -125,7 +125,34 @@ for file in none twice blank missing binary ''; do
 done
 expect 2 "$g" -k v:order rows.tsv got.tsv
 says 'needs a file'
-expect 2 "$bin/gpusort_task" runs --slice 0/1 --into tasks -k 'v:order(listed)' rows.tsv
-says 'cannot be given here yet'
+
+# Tasks: only those of runs read the file, and a file that changed is refused. The folder of the job has the values for
+# all others.
+t=$bin/gpusort_task
+# tasks WANT INPUT OPTION...: divides the records of INPUT into two inputs, four slices and three parts.
+tasks() {
+  local want=$1 name=$2 head=0 k
+  shift 2
+  rm -rf dir
+  case $name in *.tsv) head=1 ;; esac
+  head -n 1500 "$name" >"one.$name"
+  { head -n $head "$name"; tail -n +1501 "$name"; } >"two.$name"
+  for k in 2 0 3 1; do expect 0 "$t" runs --slice $k/4 --into dir --no-fsync "$@" "one.$name" "two.$name"; done
+  mv listed listed.old
+  tac listed.old >listed
+  expect 3 "$t" runs --slice 0/4 --into dir "$@" "one.$name" "two.$name"
+  says 'error: listed: it was changed since the job in dir began: remove that folder to begin again'
+  rm listed
+  expect 0 "$t" cut --parts 3 dir
+  rm -f got.gz
+  for k in 1 2 0; do expect 0 "$t" part --part $k/3 --no-fsync dir got.gz; done
+  expect 0 "$t" prove --parts 3 dir got.gz
+  mv listed.old listed
+  gzip -dc got.gz | cmp -s - "$want" || fail "tasks differ: $name $*"
+}
+tasks up.tsv rows.tsv -k 'v:order(listed)' -k n:int
+tasks once.tsv rows.tsv -u -k 'v:order(listed)'
+tasks down.lines rows.lines -t '\t' -k '1:order(listed):desc' -k '1:order(listed)' -k 2:int
+tasks up.jsonl rows.jsonl -k 'v:order(listed)' -k n:int
 nothing_left
 echo "order_file: ok"

@@ -74,6 +74,20 @@ says 'it was changed since the job in dir began, as its ctime tells'
 mv kept.u64 in.u64
 rm -r dir
 
+# Only tasks of runs read the source of a random order. It must not change.
+tail -c 16 in.u64 >source
+expect 0 "$bin/gpusort" -R --random-source=source in.log want.random
+runs -R --random-source=source in.log
+tail -c 32 in.u64 >source
+expect 3 "$t" runs --slice 1/4 --into dir -R --random-source=source in.log
+says 'source: it was changed since the job in dir began'
+rm source
+expect 0 "$t" cut --parts 3 dir
+parts out
+expect 0 "$t" prove --parts 3 dir out
+same out want.random
+rm -r dir out
+
 # Tasks that run twice, at the same time, or are killed at any moment.
 runs --type u64 in.u64
 [ "$(stat -c %a dir)" = 700 ] || fail "others can read runs of what they may not read"

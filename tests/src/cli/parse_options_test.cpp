@@ -955,6 +955,19 @@ TEST(ReadNamedFiles, TakesTheValuesOfAnOrder) {
     EXPECT_THROW(values(bad), Error) << bad;
 }
 
+TEST(ReadNamedFiles, TakesContentsThatAreKnownInsteadOfFiles) {
+  JobSpec spec = Parse({"-k", "v:order(/none/a)", "-k", "id:int", "-k", "w:order(/none/b)", "a.csv", "out"});
+  // A byte order mark that is not at the front belongs to a value.
+  ReadNamedFiles(spec, {}, {"\n\xEF\xBB\xBFx\ny\n", "\nz\n"});
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(spec.source.table->keys.at(0).rule.labels, (Words{"\xEF\xBB\xBFx", "y"}));
+  EXPECT_EQ(spec.source.table->keys.at(2).rule.labels, (Words{"z"}));
+  JobSpec random = Parse({"-R", "--random-source", "/none/c", "a", "b"});
+  ReadNamedFiles(random, {}, {"0123456789abcdef"});
+  EXPECT_EQ(std::memcmp(random.order.lines->view.salt, "0123456789abcdef", 16), 0);
+  EXPECT_THROW(ReadNamedFiles(spec, {}), Error);
+}
+
 TEST(ReadNamedFiles, TakesNamesAndTheSaltFromFiles) {
   const testing::TempFolder folder;
   const auto write = [&](const std::string& text) {
