@@ -38,17 +38,20 @@ class TaskRuns {
   /// missing, and Error(kBadInput) if runs do not fit together. `files` and `order` must outlive this object.
   TaskRuns(FileSystem& files, const std::string& folder, const TaskOrder& order)
       : files_(files), order_(order), folder_(files, folder) {
-    const std::uint64_t count = folder_.ReadJob().slices;
+    const TaskJob job = folder_.ReadJob();
+    const std::uint64_t count = job.slices;
+    std::vector<std::byte> header_of_set;
     for (std::uint64_t run = 0; run < count; ++run) {
       runs_.push_back(folder_.ReadRun(run));
       std::string gaps;
       fences_.push_back(ReadFences(files, folder_, run, runs_.back(), &gaps));
       gaps_.Add(DumpGaps::Load(gaps));
-      if (header_.empty()) header_ = runs_.back().header;
+      TakeHeader(runs_.back().header, run < job.set_slices ? header_of_set : header_);
       TakeEnd(run);
       tally_.Add(runs_.back().tally);
       odd_told_ += runs_.back().tally.odd_keys().count;
     }
+    if (header_.empty() && HasText(header_of_set)) header_ = std::move(header_of_set);
     open_.resize(count);
     order.ordered().ReadHeader(header_);
   }
@@ -69,7 +72,7 @@ class TaskRuns {
   std::uint64_t begin(std::size_t run) const { return runs_[run].header.size(); }
   std::uint64_t end(std::size_t run) const { return runs_[run].bytes - runs_[run].trailer.size() - sizeof(RunLabel); }
   JobFolder& folder() { return folder_; }
-  /// Returns the header of the first run that has one.
+  /// Returns the header of the first run that has one. Runs of --minus and --intersect come last.
   const std::vector<std::byte>& header() const { return header_; }
   const std::vector<std::byte>& trailer() const { return trailer_; }
   /// Returns the counts of the values in key columns of all runs.
@@ -87,6 +90,14 @@ class TaskRuns {
   DumpGaps& gaps() { return gaps_; }
 
  private:
+  /// Returns true if a header has more than a byte order mark and lines as of --header-prefix.
+  bool HasText(const std::vector<std::byte>& header) const {
+    return !order_.ordered().format().HeaderText(header).empty();
+  }
+  /// Replaces `header` by `other`, the header of a later run, as one process does for its inputs.
+  void TakeHeader(const std::vector<std::byte>& other, std::vector<std::byte>& header) const {
+    if (header.empty() || (!HasText(header) && HasText(other))) header = other;
+  }
   /// Adds the bytes after the last record of a run to the trailer, as one process does for its inputs.
   void TakeEnd(std::size_t number) {
     const TaskRun& run = runs_[number];
@@ -357,7 +368,7 @@ void CutParts(const JobSpec& spec, std::uint64_t parts, bool fences_only, const 
     for (const std::string& line : DescribeTally(spec, runs.Untold())) LogWarn(line);
   }
   TaskCut cut{parts, runs.count(), runs.header(), runs.trailer(), {}, detail::RandomNumber()};
-  Cut search(runs, order, spec.order.unique);
+  Cut search(runs, order, KeepsGroups(spec));
   const std::uint64_t bytes = search.bytes();
   std::vector<std::optional<RunOffsets>> begins;
   const std::string gaps = runs.gaps().Save();  // closes the lists, which CountBefore() reads
@@ -397,7 +408,7 @@ std::vector<PartBorder> PartBorders(const JobSpec& spec, std::uint64_t parts, st
   std::vector<PartBorder> borders{{file.begin(), {}}};
   for (const PartStart& start : cut.starts) {
     const bool ends = start.run >= cut.runs;
-    PartBorder border{ends ? file.end() : file.Find(start, run, spec.order.unique), {}};
+    PartBorder border{ends ? file.end() : file.Find(start, run, KeepsGroups(spec)), {}};
     if (IsDump(spec) && !ends) border.before = BeforePart(file.PlaceAt(border.offset), PartOfDump(start.record));
     borders.push_back(border);
   }

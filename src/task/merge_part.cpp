@@ -32,9 +32,10 @@ std::uint64_t OffsetInOutput(const TaskCut& cut, std::uint64_t part) {
   if (part == 0 || IsPastEnd(cut, part)) return 0;
   const std::optional<std::uint64_t> before = cut.starts[part - 1].bytes_before;
   if (!before) {
-    throw Error(ErrorCode::kUsage, "it is not known where parts begin in one output (" +
-                                       std::string("with -u and other options for equal records, and with a cut by ") +
-                                       "fences only): give a folder, with a '/' after its name, or compress it");
+    throw Error(ErrorCode::kUsage,
+                "it is not known where parts begin in one output (" +
+                    std::string("with -u, --minus and other options that leave records out, and ") +
+                    "with a cut by fences only): give a folder, with a '/' after its name, or compress it");
   }
   return cut.header.size() + *before;
 }
@@ -120,12 +121,16 @@ std::string StateBefore(JobFolder& folder, const TaskCut& cut, std::uint64_t par
 bool HasTrailer(const TaskCut& cut, std::uint64_t part) { return IsPastEnd(cut, part + 1) && !IsPastEnd(cut, part); }
 
 /// Returns the records of a part as inputs: a range of the file of each run that has some. `ranges` has the range of
-/// each run, unless the runs are pieces.
-Source PartSource(OpenCut& open, std::uint64_t part, const PartPieces& pieces, const std::vector<ByteRange>& ranges) {
+/// each run, unless the runs are pieces. The first `set_runs` inputs are those of the first runs, also without records,
+/// so that the number of an input tells whether it is of --minus or of --intersect.
+Source PartSource(OpenCut& open, std::uint64_t part, const PartPieces& pieces, const std::vector<ByteRange>& ranges,
+                  std::uint64_t set_runs) {
   Source source = open.runs.source;
   source.inputs.clear();
   source.codec = Codec::kNone;
   source.force_format = true;  // the inputs were checked already, and runs are not ordered as the inputs were
+
+  std::optional<std::size_t> first;  // the first input with records
   for (std::uint64_t run = 0; run < open.cut.runs; ++run) {
     std::string input = open.folder.RunPath(run);
     ByteRange range;
@@ -138,11 +143,24 @@ Source PartSource(OpenCut& open, std::uint64_t part, const PartPieces& pieces, c
       const std::optional<FileFacts> piece = open.files.Identify(input);
       range = {begin, piece ? piece->size : begin};
     }
-    if (range.begin == range.end) continue;
+    const bool empty = range.begin == range.end;
+    if (empty && run >= set_runs) continue;
+    if (!empty && !first) first = source.inputs.size();
     range.inside = true;
     if (open.order.depends()) range.state = StateBefore(open.folder, open.cut, part, run);
     source.inputs.push_back(std::move(input));
     source.ranges.push_back(range);
+  }
+  if (!first) {
+    source.inputs.clear();
+    source.ranges.clear();
+  }
+  // A run without records may have no header. An empty range of another run has one.
+  for (std::size_t i = 0; i < source.inputs.size(); ++i) {
+    if (source.ranges[i].begin < source.ranges[i].end) continue;
+    source.inputs[i] = source.inputs[*first];
+    source.ranges[i] = source.ranges[*first];
+    source.ranges[i].end = source.ranges[i].begin;
   }
   return source;
 }
@@ -286,7 +304,7 @@ std::optional<SortResult> MergePart(const JobSpec& spec, TaskNumber part, const 
   const bool empty = IsPastEnd(cut, part.number);
   std::optional<PartRanges> places;  // not with pieces: their ranges were found where the runs are
   if (pieces.folder.empty()) {
-    places.emplace(open, part.number, spec.order.unique);
+    places.emplace(open, part.number, KeepsGroups(spec));
     ranges = places->All();
   }
   if (!pieces.folder.empty()) CheckOffset(open, part.number, pieces, dump);
@@ -328,7 +346,11 @@ std::optional<SortResult> MergePart(const JobSpec& spec, TaskNumber part, const 
   if (part_files.apart() || HasTrailer(cut, part.number)) target.trailer = cut.trailer;
   target.gaps = of_dump.front;
   if (dump) target.verify = false;  // the format cannot read a part of a dump: VerifyPieces() does it
-  JobSpec job = SubJob(open.runs, PartSource(open, part.number, pieces, ranges), std::move(target));
+  const bool sets = spec.order.set_inputs() > 0;
+  if (sets) target.header = cut.header;  // the part may have no other records than those of sets
+  const std::uint64_t set_runs = sets ? open.folder.ReadJob().set_slices : 0;
+  JobSpec job = SubJob(open.runs, PartSource(open, part.number, pieces, ranges, set_runs), std::move(target));
+  if (sets) job.order.minus = static_cast<std::uint32_t>(set_runs) - spec.order.intersect;
   if (dump && !empty && !pieces.folder.empty()) {
     made.before = before;
     made.after = CountAfter(open, part.number, job.source, before, cancel);
@@ -373,7 +395,7 @@ std::optional<SortResult> MergePart(const JobSpec& spec, TaskNumber part, const 
     }
     if (!spec.target.no_fsync && ::fsync(shared.get()) != 0) PartFailed(path, "sync it");
     made.inode = FactsOf(shared.get()).ino;
-    if (spec.order.top == 0 && !spec.order.unique && bytes && result.bytes != *bytes) {
+    if (spec.order.top == 0 && !KeepsGroups(spec) && bytes && result.bytes != *bytes) {
       throw WrongResult("part " + std::to_string(part.number) + " has " + std::to_string(result.bytes) +
                         " bytes and should have " + std::to_string(*bytes));
     }

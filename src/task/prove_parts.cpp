@@ -118,7 +118,7 @@ void ProveParts(const JobSpec& spec, std::uint64_t parts, const std::string& fol
     merged += part.read;
     if (!part.first.empty()) {
       const int compared = last.empty() ? -1 : open.order.Compare(last, part.first);
-      if (compared > 0 || (compared == 0 && spec.order.unique)) {
+      if (compared > 0 || (compared == 0 && KeepsGroups(spec))) {
         throw WrongResult(name + " begins with a record that sorts before the last record of the part before it");
       }
       last = part.last;
@@ -150,7 +150,7 @@ void ProveParts(const JobSpec& spec, std::uint64_t parts, const std::string& fol
     end = part.offset + part.bytes;
   }
   const bool reads_all = spec.order.top == 0 || spec.order.by_count;
-  if (reads_all && (!(read == merged) || (!spec.order.unique && !(read == made)))) {
+  if (reads_all && (!(read == merged) || (!KeepsGroups(spec) && !(read == made)))) {
     throw WrongResult("records were lost, doubled or changed: the runs have " + std::to_string(read.records) +
                       ", the parts were merged from " + std::to_string(merged.records) + " and have " +
                       std::to_string(made.records));

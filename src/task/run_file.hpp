@@ -20,6 +20,10 @@
 
 namespace gpusort {
 
+/// Returns true if all records with equal keys must be in one part of the output, because it depends on all of them
+/// which are written.
+inline bool KeepsGroups(const JobSpec& spec) { return spec.order.unique || spec.order.set_inputs() > 0; }
+
 /// Compares records of sorted runs. Comparable() extracts the first record from bytes that were read from a run.
 class TaskOrder {
  public:

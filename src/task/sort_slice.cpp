@@ -34,7 +34,7 @@ namespace {
 
 /// Returns a text that must be the same for all tasks, so that they have one order and the same checksums.
 std::string Version() {
-  constexpr const char* kFormat = ", format 7";  // the version of the files that tasks share
+  constexpr const char* kFormat = ", format 8";  // the version of the files that tasks share
   return std::string(GPUSORT_VERSION) + kFormat + ", locale " + LocaleName();
 }
 
@@ -66,10 +66,16 @@ const std::string& MakeFolder(const std::string& path) {
   throw Error(detail::OpenErrorCode(error), EscapeName(path) + ": cannot make the folder: " + detail::ErrnoText(error));
 }
 
-/// Divides the bytes of all inputs into equal slices, and finds the records that begin in each slice.
+/// Returns how many slices a job must have: one for --minus, one for each file of --intersect, and one for the other
+/// inputs.
+std::uint64_t LeastSlices(const Order& order) { return (order.minus > 0 ? 1 : 0) + order.intersect + 1; }
+
+/// Divides the bytes of all inputs into slices of about equal size, and finds the records that begin in each slice. The
+/// slices of --minus, of each file of --intersect and of the other inputs have no records of the others. Each file of
+/// --intersect is one slice.
 class Slices {
  public:
-  /// `open`, `order` and `folder` must outlive this object. `count` is the number of slices, which must be less than
+  /// `open`, `order` and `folder` must outlive this object. `count` is the number of slices, from LeastSlices() to
   /// 2^20.
   Slices(const OpenJob& open, const TaskOrder& order, JobFolder& folder, std::uint64_t count)
       : spec_(open.spec),
@@ -77,8 +83,26 @@ class Slices {
         inputs_(open.inputs),
         order_(order),
         folder_(folder),
-        count_(count),
-        modes_(order.ordered().format().modes()) {}
+        stride_(spec_.source.table ? spec_.source.table->record_size : order.ordered().plain.stride),
+        modes_(stride_ > 0 ? 1 : order.ordered().format().modes()) {
+    const Order& sets = spec_.order;
+    const std::uint64_t least = LeastSlices(sets);
+    const auto bytes_of = [&](std::uint32_t begin, std::uint32_t end) {
+      std::uint64_t bytes = 0;
+      for (std::uint32_t i = begin; i < end; ++i) bytes += inputs_.facts(i).size;
+      return bytes;
+    };
+    const std::uint64_t minus = bytes_of(0, sets.minus), others = bytes_of(sets.set_inputs(), inputs_.count());
+    std::uint64_t minus_slices = sets.minus > 0 ? 1 : 0;
+    if (minus > 0) {
+      minus_slices +=
+          static_cast<std::uint64_t>(static_cast<unsigned __int128>(count - least) * minus / (minus + others));
+    }
+    AddSlices(minus, minus_slices);
+    for (std::uint32_t i = sets.minus; i < sets.set_inputs(); ++i) AddSlices(bytes_of(i, i + 1), 1);
+    set_slices_ = borders_.size() - 1;
+    AddSlices(others, count - set_slices_);
+  }
 
   /// The inputs that contain records of a slice, and the byte range of each. A compressed input belongs to one slice.
   struct Records {
@@ -120,6 +144,10 @@ class Slices {
     }
     return state;
   }
+  /// Returns how many slices have the records of files of --minus and --intersect. They are the first slices.
+  std::uint64_t set_slices() const { return set_slices_; }
+  /// Returns the input whose header a slice without records gets.
+  std::uint32_t HeaderInput(std::uint64_t number) const { return number < set_slices_ ? 0 : spec_.order.set_inputs(); }
   /// Returns true if the format of an input is found out from its first bytes.
   bool learns() const { return spec_.source.table && !RowOf(*spec_.source.table).again; }
   /// Returns the state with which the records of all runs are read, as RecordFormat::SaveState returns it. Returns ""
@@ -172,12 +200,16 @@ class Slices {
     std::uint32_t input;
     std::uint64_t begin, end;
   };
+  /// Adds `count` slices, which have the next `bytes` bytes of the inputs.
+  void AddSlices(std::uint64_t bytes, std::uint64_t count) {
+    const std::uint64_t begin = borders_.back();
+    for (std::uint64_t i = 1; i <= count; ++i) {
+      borders_.push_back(begin + bytes / count * i + bytes % count * i / count);  // 2^20 slices: no product overflows
+    }
+  }
+
   std::vector<Bytes> BytesOf(std::uint64_t number) const {
-    std::uint64_t total = 0;
-    for (std::uint32_t i = 0; i < inputs_.count(); ++i) total += inputs_.facts(i).size;
-    // The products do not overflow, because there are fewer than 2^20 slices.
-    const auto border = [&](std::uint64_t slice) { return total / count_ * slice + total % count_ * slice / count_; };
-    const std::uint64_t begin = border(number), end = border(number + 1);
+    const std::uint64_t begin = borders_[number], end = borders_[number + 1];
     std::vector<Bytes> bytes;
     std::uint64_t at = 0;
     for (std::uint32_t i = 0; i < inputs_.count(); ++i) {
@@ -202,11 +234,8 @@ class Slices {
     const std::uint64_t begin = inputs_.begin(input), size = inputs_.facts(input).size;
     if (at <= begin) return {begin};
     const std::unique_ptr<File> file = files_.OpenInput(inputs_.path(input), false);
-    const RecordLayout& plain = order_.ordered().plain;
-    if (order_.plain() && plain.fixed()) {
-      return {std::min(size, begin + (at - begin + plain.stride - 1) / plain.stride * plain.stride)};
-    }
-    if (!depend()) return {DelimitedBorder(*file, begin, at, size, plain)};
+    if (stride_ > 0) return {std::min(size, begin + (at - begin + stride_ - 1) / stride_ * stride_)};
+    if (!depend()) return {DelimitedBorder(*file, begin, at, size, order_.ordered().plain)};
     if (const auto border = ScannedBorder(input, at, number)) return *border;
     return BorderAfter(*file, input, at - 1, StateAt(*file, input, at - 1, number));
   }
@@ -346,8 +375,10 @@ class Slices {
   const Inputs& inputs_;
   const TaskOrder& order_;
   JobFolder& folder_;
-  const std::uint64_t count_;
-  const unsigned modes_;  ///< the result of RecordFormat::modes()
+  const std::uint64_t stride_;             ///< the size of a record; 0: sizes differ
+  const unsigned modes_;                   ///< the result of RecordFormat::modes()
+  std::vector<std::uint64_t> borders_{0};  ///< where the slices begin and end, in the bytes of all inputs
+  std::uint64_t set_slices_ = 0;
 };
 
 /// Returns `spec` without --verify-output if it sorts a dump. MakeDumpFences() reads all of a run of a dump anyway.
@@ -356,11 +387,24 @@ JobSpec WithoutVerify(JobSpec spec) {
   return spec;
 }
 
+/// Returns the job `spec` for a task that works on one of `count` slices. Throws Error(kUsage) if there are too few.
+JobSpec SpecOfSlices(const JobSpec& spec, std::uint64_t count) {
+  if (const std::uint64_t least = LeastSlices(spec.order); count < least) {
+    RefuseTask("--slice: the files of --minus and --intersect need slices of their own: give at least " +
+               std::to_string(least) + " slices instead of " + std::to_string(count));
+  }
+  return WithoutVerify(spec);
+}
+
 /// Returns the job that sorts a slice of `spec`. It keeps all records of a group of equal records, because other slices
-/// may have more of them: the parts count them and add up their values. The keys of --sum stay, so that a value that is
-/// no number is noticed here, and so that the checksums of runs and parts cover the same bytes.
+/// may have more of them: the parts count them, add up their values, and compare sets. The keys of --sum stay, so that
+/// a value that is no number is noticed here, and so that the checksums of runs and parts cover the same bytes.
 JobSpec WithoutGroups(JobSpec spec) {
   Order& order = spec.order;
+  if (order.set_inputs() > 0) {
+    order.minus = order.intersect = 0;
+    order.top = 0;
+  }
   if (!order.needs_groups()) return spec;
   order.unique = order.count = order.sum = order.by_count = false;
   order.groups = KeptGroups::kAll;
@@ -372,16 +416,17 @@ JobSpec WithoutGroups(JobSpec spec) {
 struct SliceTask {
   SliceTask(const JobSpec& given, const std::vector<std::string>& arguments, std::uint64_t count,
             const std::string& path, CancelFlag& cancel)
-      : spec(WithoutVerify(given)),
+      : spec(SpecOfSlices(given, count)),
         open(spec, cancel, files),
         folder(files, MakeFolder(path)),
         slices(open, order, folder, count) {
     const Inputs& inputs = open.inputs;
     open.ordered.ReadHeader(inputs.header());
-    TaskJob job{Version(), arguments, OrderFiles(spec), {}, count};
+    TaskJob job{Version(), arguments, OrderFiles(spec), {}, count, slices.set_slices()};
     for (std::uint32_t i = 0; i < inputs.count(); ++i) {
       job.inputs.push_back({std::filesystem::absolute(inputs.path(i)).lexically_normal().string(), inputs.facts(i).size,
-                            static_cast<std::uint64_t>(inputs.facts(i).mtime_ns), inputs.facts(i)});
+                            static_cast<std::uint64_t>(inputs.facts(i).mtime_ns), inputs.facts(i),
+                            i < spec.order.set_inputs()});
     }
     folder.Begin(job);
   }
@@ -409,9 +454,6 @@ bool IsRunThere(SliceTask& task, std::uint64_t number, const TaskRun& run) {
 
 void CheckTaskOptions(const JobSpec& spec) {
   if (spec.order.merge) RefuseTask("-m has no meaning here: slices are sorted, and parts merged");
-  if (spec.order.set_inputs() > 0) {
-    RefuseTask("--minus and --intersect cannot be given here yet: give them to gpusort -m of the sorted outputs");
-  }
   if (spec.order.has_union) RefuseTask("--union has no meaning here: give -u, and the file as an input");
   if (spec.order.keeps_input_order) {
     RefuseTask("--keep-order has no meaning here: the order depends on the places of the records in all of the input");
@@ -487,8 +529,9 @@ std::optional<SortResult> SortSlice(const JobSpec& spec, const std::vector<std::
     // lack a header.
     const Inputs& inputs = task.open.inputs;
     if (records.paths.empty() && inputs.rereadable()) {
-      records.paths.push_back(inputs.path(0));
-      records.ranges.push_back({inputs.begin(0), inputs.begin(0), inputs.facts(0).size > 0});
+      const std::uint32_t input = task.slices.HeaderInput(slice.number);
+      records.paths.push_back(inputs.path(input));
+      records.ranges.push_back({inputs.begin(input), inputs.begin(input), inputs.facts(input).size > 0});
     }
   }
   FileSystem files;
@@ -551,7 +594,9 @@ JobCommand CommandOf(const std::string& folder) {
   TaskJob job = JobFolder(files, folder).ReadJob();
   JobCommand command{std::move(job.arguments), {}};
   command.arguments.push_back("--");
-  for (TaskJob::Input& input : job.inputs) command.arguments.push_back(std::move(input.path));
+  for (TaskJob::Input& input : job.inputs) {
+    if (!input.of_set) command.arguments.push_back(std::move(input.path));  // options name the files of sets
+  }
   for (TaskJob::OrderFile& file : job.order_files) command.contents.push_back(std::move(file.content));
   return command;
 }

@@ -93,18 +93,15 @@ bool IsWhole(const RunLabel& label) { return label.magic == RunLabel().magic && 
 void to_json(TaskJson& json, const TaskJob& job) {
   TaskJson inputs = TaskJson::array(), arguments = TaskJson::array();
   for (const TaskJob::Input& input : job.inputs) {
-    inputs.push_back({TextJson(input.path), EscapeName(input.path), input.bytes, input.mtime_ns});
+    inputs.push_back({TextJson(input.path), EscapeName(input.path), input.bytes, input.mtime_ns, input.of_set});
   }
   for (const std::string& argument : job.arguments) arguments.push_back({TextJson(argument), EscapeName(argument)});
   TaskJson files = TaskJson::array();
   for (const auto& [name, content] : job.order_files) {
     files.push_back({TextJson(name), EscapeName(name), TextJson(content)});
   }
-  json = {{"version", job.version},
-          {"arguments", arguments},
-          {"order_files", files},
-          {"inputs", inputs},
-          {"slices", job.slices}};
+  json = {{"version", job.version}, {"arguments", arguments}, {"order_files", files},
+          {"inputs", inputs},       {"slices", job.slices},   {"set_slices", job.set_slices}};
 }
 
 TaskJson InodesJson(const TaskJob& job) {
@@ -123,12 +120,14 @@ void from_json(const TaskJson& json, TaskJob& job) {
     job.order_files.push_back({TextFromJson(file.at(0)), TextFromJson(file.at(2))});
   }
   json.at("slices").get_to(job.slices);
+  json.at("set_slices").get_to(job.set_slices);
   for (std::size_t i = 0; i < json.at("inputs").size(); ++i) {
     const TaskJson &from = json.at("inputs").at(i), &inode = json.at("inodes").at(i);
     TaskJob::Input& input = job.inputs.emplace_back();
     input.path = TextFromJson(from.at(0));
     from.at(2).get_to(input.bytes);
     from.at(3).get_to(input.mtime_ns);
+    from.at(4).get_to(input.of_set);
     inode.at(0).get_to(input.facts.ino);
     inode.at(1).get_to(input.facts.ctime_ns);
     inode.at(2).get_to(input.facts.links);

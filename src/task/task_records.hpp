@@ -22,13 +22,14 @@ struct TaskJob {
   struct Input {
     std::string path;  ///< the absolute path
     std::uint64_t bytes = 0, mtime_ns = 0;
-    FileFacts facts{};  ///< inode and times of the file, as the first task saw them
+    FileFacts facts{};    ///< inode and times of the file, as the first task saw them
+    bool of_set = false;  ///< true: a file of --minus or --intersect
 
     /// Returns true if two tasks see the same input. Inode numbers may differ, because each machine may have a copy of
     /// the input. If the inode number is the same but the ctime has changed, returns false: a process may have written
     /// to the file and set back its mtime.
     bool operator==(const Input& other) const {
-      return path == other.path && bytes == other.bytes && mtime_ns == other.mtime_ns &&
+      return path == other.path && of_set == other.of_set && bytes == other.bytes && mtime_ns == other.mtime_ns &&
              (facts.ino != other.facts.ino || !facts.hides_change(other.facts));
     }
   };
@@ -45,6 +46,9 @@ struct TaskJob {
   std::vector<OrderFile> order_files{};  ///< those of the keys, in their order, and then that of --random-source
   std::vector<Input> inputs;
   std::uint64_t slices = 0;
+  /// How many of the slices have the records of the files of --minus and --intersect. They are the first ones, and have
+  /// no other records. The last of them have one file of --intersect each.
+  std::uint64_t set_slices = 0;
 };
 
 /// The result of scanning the bytes [begin, end) of an input. Other tasks use it to find where their records begin.

@@ -230,8 +230,9 @@ done
 printf 'a\0' >names
 expect 2 "$g" --minus b --files0-from names -o got.out
 says 'cannot be combined with --files0-from'
-expect 2 "$bin/gpusort_task" runs --slice 0/1 --into tasks --minus b a
-says 'cannot be given here'
+expect 2 "$bin/gpusort_task" runs --slice 0/3 --into tasks --minus b --minus c --intersect c --intersect c a
+says 'need slices of their own: give at least 4 slices instead of 3'
+[ ! -e tasks ] || fail "what was refused made a folder"
 printf 'INSERT INTO t VALUES (1);\n' >dump.sql
 expect 2 "$g" --format mysqldump --minus dump.sql dump.sql got.out
 says 'no meaning with --format mysqldump'
