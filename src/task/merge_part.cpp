@@ -129,6 +129,12 @@ Source PartSource(OpenCut& open, std::uint64_t part, const PartPieces& pieces, c
   source.inputs.clear();
   source.codec = Codec::kNone;
   source.force_format = true;  // the inputs were checked already, and runs are not ordered as the inputs were
+  if (!source.header_prefixes.empty()) {
+    // The first records of a run may begin as the lines of the header do.
+    source.header_prefixes.clear();
+    source.header = 0;
+    if (source.table) source.table->header = 0;
+  }
 
   std::optional<std::size_t> first;  // the first input with records
   for (std::uint64_t run = 0; run < open.cut.runs; ++run) {
@@ -347,7 +353,8 @@ std::optional<SortResult> MergePart(const JobSpec& spec, TaskNumber part, const 
   target.gaps = of_dump.front;
   if (dump) target.verify = false;  // the format cannot read a part of a dump: VerifyPieces() does it
   const bool sets = spec.order.set_inputs() > 0;
-  if (sets) target.header = cut.header;  // the part may have no other records than those of sets
+  // The part may have only records of sets, or no input from which a header is read.
+  if (sets || !spec.source.header_prefixes.empty()) target.header = cut.header;
   const std::uint64_t set_runs = sets ? open.folder.ReadJob().set_slices : 0;
   JobSpec job = SubJob(open.runs, PartSource(open, part.number, pieces, ranges, set_runs), std::move(target));
   if (sets) job.order.minus = static_cast<std::uint32_t>(set_runs) - spec.order.intersect;

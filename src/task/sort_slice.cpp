@@ -485,10 +485,11 @@ void CheckTaskOptions(const JobSpec& spec) {
   if (spec.target.split > 0)
     RefuseTask("--split has no meaning here: gpusort_task cut --parts says how many parts there are");
   if (spec.target.index) RefuseTask("--index has no meaning here: bgzip -r OUTPUT writes the index of a whole output");
-  if (!spec.source.header_prefixes.empty()) {
-    RefuseTask(
-        "--header-prefix has no meaning here: tasks read the records of runs again, and a record that begins so would "
-        "be taken for a line of the header");
+  if (!spec.source.header_prefixes.empty() && spec.source.table &&
+      RowOf(*spec.source.table).names == ColumnNames::kHeader) {
+    RefuseTask("--header-prefix cannot be given here with --format " + spec.source.table->name +
+               ": tasks read the header of runs again, and the first records of a run may begin so, too: take these " +
+               "lines off the inputs, and put them before the output");
   }
   if (spec.order.debug) RefuseTask("--debug has no meaning here");
   if (!spec.survival.dir.empty()) RefuseTask("--resume-dir has no meaning here: a task is given again as a whole");

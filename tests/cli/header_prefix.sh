@@ -127,8 +127,48 @@ says '--header-prefix is for lines'
 expect 2 "$g" --header-prefix '#' --format jsonl short got.out
 says 'no meaning with --format jsonl'
 expect 2 "$g" --header-prefix '#' --format log short got.out
-expect 2 "$bin/gpusort_task" runs --slice 0/1 --into tasks --header-prefix '#' one.vcf
-says '--header-prefix has no meaning here'
+
+# Tasks give the bytes of one gpusort. The record #late is the first of a run and of a part.
+t=$bin/gpusort_task
+# tasks SLICES ARGUMENT...: does a job with three parts.
+tasks() {
+  local slices=$1 k
+  shift
+  rm -rf dir got.gz
+  "$g" -o want.out "$@" 2>want.err || fail "exit $?: $*"
+  for k in $(seq 0 $((slices - 1))); do expect 0 "$t" runs --slice $k/$slices --into dir --no-fsync "$@"; done
+  expect 0 "$t" cut --parts 3 dir
+  for k in 2 0 1; do expect 0 "$t" part --part $k/3 --no-fsync dir got.gz; done
+  expect 0 "$t" prove --parts 3 dir got.gz
+  gzip -dc got.gz | cmp -s - want.out || fail "tasks differ: $*"
+}
+printf '##top\n##of nothing\n' >only.vcf
+seq 5 >plain
+sort_vcf=(-t"$tab" -k1,1 -k2,2n)
+for slices in 1 4; do
+  tasks $slices --header-prefix '#' "${sort_vcf[@]}" one.vcf
+  tasks $slices --header-prefix '#' "${sort_vcf[@]}" one.vcf two.vcf
+  tasks $slices --header-prefix '##' --header 1 "${sort_vcf[@]}" one.vcf
+  tasks $slices --header-prefix '##' --header 1 "${sort_vcf[@]}" only.vcf one.vcf
+  tasks $slices --header-prefix '#' "${sort_vcf[@]}" plain only.vcf one.vcf plain
+  tasks $slices --header-prefix '#' -k 1:text -k 2:int --force-format one.vcf only.vcf
+  tasks $slices --header-prefix '#' --count -k1,1 one.vcf two.vcf
+  tasks $slices --header-prefix '# ' long.list
+done
+for set in two.vcf only.vcf plain; do
+  tasks 4 --header-prefix '#' --minus $set one.vcf
+  tasks 4 --header-prefix '#' --minus $set plain
+done
+tasks 3 --header-prefix '#' only.vcf
+"$g" --header-prefix '#' "${sort_vcf[@]}" one.vcf want.out
+rm -rf dir got.out
+for k in 0 1; do expect 0 "$t" runs --slice $k/2 --into dir --header-prefix '#' "${sort_vcf[@]}" one.vcf; done
+expect 0 "$t" cut --parts 2 dir
+for k in 0 1; do expect 0 "$t" part --part $k/2 dir got.out; done
+expect 0 "$t" prove --parts 2 dir got.out
+same got.out want.out
+expect 2 "$t" runs --slice 0/1 --into tasks --format tsv --header-prefix '##' one.vcf
+says '--header-prefix cannot be given here with --format tsv: .* and put them before the output'
 [ ! -e tasks ] || fail "what was refused made a folder"
 nothing_left
 echo "header prefix: ok"

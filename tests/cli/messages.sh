@@ -163,7 +163,7 @@ printf '#two\n#three\na\n' >second.bed
 printf '#\n#\na\n' >twice.bed
 row 'lines in front of an input that the output does not get' "$g" --header-prefix '#' -o out first.bed second.bed
 row 'repeated lines in front of an input that the output does not get' "$g" --header-prefix '#' -o out twice.bed twice.bed
-row 'lines in front of inputs of tasks' "$bin/gpusort_task" runs --slice 0/1 --into tasks --header-prefix '#' first.bed
+row 'lines in front of rows in tasks' "$bin/gpusort_task" runs --slice 0/1 --into tasks --header-prefix '#' shop.csv
 row 'lines in front of JSON' "$g" --header-prefix '#' list.jsonl out
 row 'an index of an output that has no blocks' "$g" --index fruit.txt out.gz
 row 'an index of a stream' "$g" --index --compress bgzf fruit.txt -
