@@ -131,6 +131,9 @@ void PutNatural(std::string_view text, KeyBytes& out) {
   if (version_class < 3) return;
   const std::uint64_t suffix = detail::VersionSuffix(all);
   detail::PutVersionPart(out, all, suffix);
+  // The strings x and x0 are equal up to here, but sort -V then compares whole strings: x0.b comes before x.a.
+  const bool number = text[suffix - 1] >= '0' && text[suffix - 1] <= '9';
+  out.Put(kFirstDigit + (suffix == all.end ? 0U : number ? 1U : 2U));
   detail::PutVersionPart(out, {all.line, suffix, all.end, &whole}, all.end);
 }
 

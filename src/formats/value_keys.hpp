@@ -53,7 +53,7 @@ void PutListed(std::optional<std::uint64_t> position, std::string_view text, Key
 bool IsUuid(std::string_view text);
 bool PutUuid(std::string_view text, KeyBytes& out);
 /// Appends the sort key of a string in the order of sort -V, which compares versions. The key has two parts: the string
-/// without its suffix, such as .tar.gz, and then the suffix.
+/// without its suffix, such as .tar.gz, and then what tells strings with equal first parts apart.
 void PutNatural(std::string_view text, KeyBytes& out);
 /// Appends the sort key of a string in the order of the locale: the bytes that strxfrm returns. If `text` contains
 /// NULs, each part between them gets its own bytes. The byte 0, which is smaller than all bytes of strxfrm, separates

@@ -1136,13 +1136,30 @@ RC_GTEST_PROP(ValueKey, NaturalIsTheOrderOfVersions, ()) {
   RC_ASSERT(KeyOrder(ValueType::kNatural, texts[0], texts[1]) == Sign(detail::CompareVersion(text(0), text(1)), 0));
 }
 
+RC_GTEST_PROP(ValueKey, NaturalIsTheOrderOfVersionsWithSuffixes, ()) {
+  const auto name = [] {
+    std::string text;
+    const int parts = *rc::gen::inRange(1, 5);
+    for (int i = 0; i < parts; ++i)
+      text += *rc::gen::element<std::string>("a", "0", "00", "1", "01", ".a", ".b", "~", ".", "-");
+    return text;
+  };
+  const std::string a = name(), b = name();
+  const LineKey whole;
+  const auto text = [&](const std::string& of) { return detail::KeyText{testing::Data(of), 0, of.size(), &whole}; };
+  RC_ASSERT(KeyOrder(ValueType::kNatural, a, b) == Sign(detail::CompareVersion(text(a), text(b)), 0));
+}
+
 TEST(ValueKey, NaturalTakesNumbersOfAnyLength) {
   const std::string eights(300, '8');
   ExpectChain(ValueType::kNatural, {{""},
                                     {"."},
                                     {".."},
                                     {".a"},
-                                    {"a"},
+                                    {"a", "a0"},
+                                    {"a0.b"},
+                                    {"a00.c"},
+                                    {"a.a"},
                                     {"a1", "a01"},
                                     {"a2"},
                                     {"a10"},
