@@ -25,6 +25,9 @@ struct GpuSource {
   /// Inputs of at least this number of bytes are sorted faster by several GPUs than by one, although opening several
   /// GPUs takes longer. data/bench/NOTES.md has the times.
   std::uint64_t many_bytes = std::uint64_t{48} << 30;
+  /// With --device auto, this number of threads or more merge the inputs of -m on the CPU. They take less time than a
+  /// GPU, because a GPU has to be opened, and each record crosses the bus twice. data/bench/NOTES.md has the times.
+  unsigned merging_threads = 5;
 };
 
 /// Returns the number of GPUs that sort an input of `bytes` bytes fastest: 1 or `present`.

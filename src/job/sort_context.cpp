@@ -15,16 +15,22 @@
 namespace gpusort {
 namespace {
 
+/// Returns true if the threads of the CPU merge the sorted inputs of the job in less time than a GPU.
+bool CpuMergesFaster(const JobSpec& spec, const GpuSource& gpus) {
+  return spec.order.merge && CoresFor(spec.limits).cores >= gpus.merging_threads;
+}
+
 /// Returns true if a GPU may compare records. Keys that only save time are not made then.
-bool MayUseGpu(const Limits& limits, const GpuSource& gpus) {
-  return limits.device == DeviceChoice::kGpu || (gpus.lines && limits.device == DeviceChoice::kAuto && gpus.likely());
+bool MayUseGpu(const JobSpec& spec, const GpuSource& gpus) {
+  if (spec.limits.device != DeviceChoice::kAuto) return spec.limits.device == DeviceChoice::kGpu;
+  return gpus.lines && !CpuMergesFaster(spec, gpus) && gpus.likely();
 }
 
 }  // namespace
 
 SortContext::SortContext(const JobSpec& spec, CancelFlag& cancel, FileSystem& files, Output out, StreamFronts fronts,
                          const GpuSource& gpus, JobRecord* job_record)
-    : open(spec, cancel, files, MayUseGpu(spec.limits, gpus), out.overwritten(), std::move(fronts)),
+    : open(spec, cancel, files, MayUseGpu(spec, gpus), out.overwritten(), std::move(fronts)),
       cores(CoresFor(spec.limits)),
       survival(open),
       facts(FindFacts(spec, open.ordered, open.inputs, open.memory.limit(), survival.journal())),
@@ -88,7 +94,8 @@ bool SortContext::UsesGpu() const {
                                        (spec.order.locale ? "a locale's" : "-g") +
                                        ") is known on the CPU only; give --device cpu or auto");
   }
-  const bool would = spec.limits.device == DeviceChoice::kAuto && takes && facts.input.expected >= gpus.min_bytes;
+  const bool would = spec.limits.device == DeviceChoice::kAuto && takes && facts.input.expected >= gpus.min_bytes &&
+                     !CpuMergesFaster(spec, gpus);
   if (spec.limits.device == DeviceChoice::kGpu || (would && gpus.likely())) return true;
   if (would) {
     if (const std::string why = WhyGpuIsUnused(); !why.empty()) LogInfo(why);

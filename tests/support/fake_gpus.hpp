@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <limits>
 #include <memory>
 
 #include "fake_gpu.hpp"
@@ -9,8 +10,8 @@
 
 namespace gpusort::testing {
 
-/// Returns a source of fake GPUs that behave as `plan` says. A job uses these GPUs even for the smallest input. `plan`
-/// must outlive the GPUs.
+/// Returns a source of fake GPUs that behave as `plan` says. A job uses these GPUs even for the smallest input, and
+/// for -m with any number of threads. `plan` must outlive the GPUs.
 inline GpuSource FakeGpus(FakeGpuPlan& plan) {
   return {.min_bytes = 0,
           .likely = [] { return true; },
@@ -19,7 +20,8 @@ inline GpuSource FakeGpus(FakeGpuPlan& plan) {
           },
           .count = [&plan](std::chrono::seconds) { return plan.gpus; },
           .present = [&plan] { return static_cast<unsigned>(plan.gpus); },
-          .many_bytes = 0};
+          .many_bytes = 0,
+          .merging_threads = std::numeric_limits<unsigned>::max()};
 }
 
 }  // namespace gpusort::testing

@@ -283,6 +283,29 @@ TEST_F(GpuFaults, OneLostGpuOfSeveralIsTheCpusTurn) {
   }
 }
 
+TEST_F(GpuFaults, EnoughThreadsMergeSortedInputsWithoutAGpu) {
+  struct Case {
+    const char *job, *device, *threads;
+    std::int64_t opened;
+  };
+  for (const Case& c : {Case{"-m", "auto", "4", 1}, Case{"-m", "auto", "5", 0}, Case{"-m", "gpu", "5", 1},
+                        Case{"records", "auto", "5", 1}}) {
+    SCOPED_TRACE(std::string(c.job) + " " + c.device + " " + c.threads);
+    const GpuJob& job = *std::find_if(GpuJobs().begin(), GpuJobs().end(),
+                                      [&](const GpuJob& one) { return one.name == std::string(c.job); });
+    const Bytes expected = Expected(job);
+    std::vector<std::string> args = GpuArgs(job, c.device);
+    *(std::find(args.begin(), args.end(), "--threads") + 1) = c.threads;
+    FakeGpuPlan plan;
+    GpuSource gpus = FakeGpus(plan);
+    gpus.merging_threads = GpuSource{}.merging_threads;
+    Sort(args, gpus);
+    EXPECT_EQ(plan.opened[0], c.opened);
+    EXPECT_TRUE(Made(job) == expected);
+    RemoveMade();
+  }
+}
+
 TEST(UsefulGpus, AreAllForLargeInputsAndForInputsThatOneGpuDoesNotHold) {
   constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
   EXPECT_EQ(UsefulGpus(20 * kGiB, 0, 4, 24 * kGiB), 1u);
