@@ -19,10 +19,23 @@ std::atomic<const char*> line_front{""}, line_text{""};
 std::atomic<int> exit_code{0};
 std::terminate_handler usual_end = nullptr;
 
+std::atomic<pid_t> speaker{0};  ///< the thread that says why the process fails; 0: none yet
+std::atomic<bool> said{false};
+
+/// Makes this thread the speaker. Returns false if another thread is.
+bool BecomeSpeaker() noexcept {
+  pid_t none = 0;
+  const pid_t self = ::gettid();
+  return speaker.compare_exchange_strong(none, self) || none == self;
+}
+
 [[noreturn]] void OnTerminate() {
   try {
     if (std::current_exception()) throw;
   } catch (const std::bad_alloc&) {
+    const bool speaks = BecomeSpeaker();
+    while (!speaks && !said) ::usleep(1000);
+    if (said) _exit(exit_code);
     RemoveHiddenOutput();
     if (CurrentLogFormat() == LogFormat::kJson) {
       SayFailed(0, exit_code, line_text);
@@ -47,5 +60,14 @@ void EndWhenOutOfMemory(const char* front, const char* text, int code) noexcept 
 
 void SetOutOfMemoryText(const char* text) noexcept { line_text = text; }
 const char* OutOfMemoryText() noexcept { return line_text; }
+
+void BeginLastWords() noexcept {
+  while (!BecomeSpeaker()) ::pause();
+}
+
+void EndLastWords(int code) noexcept {
+  exit_code = code;
+  said = true;
+}
 
 }  // namespace gpusort

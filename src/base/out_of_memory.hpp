@@ -12,4 +12,11 @@ void EndWhenOutOfMemory(const char* front, const char* text, int exit_code) noex
 void SetOutOfMemoryText(const char* text) noexcept;
 const char* OutOfMemoryText() noexcept;
 
+/// Makes this thread the one that says why the process fails. If the handler above runs on another thread already,
+/// waits for it to end the process. Otherwise two threads could write their messages at the same time.
+void BeginLastWords() noexcept;
+/// Call this after BeginLastWords() and the message. If the handler runs later, it ends the process with `exit_code`
+/// and prints nothing.
+void EndLastWords(int exit_code) noexcept;
+
 }  // namespace gpusort

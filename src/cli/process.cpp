@@ -193,7 +193,9 @@ int RunProcess(const ProcessDialect& dialect, const std::function<int(Process&)>
   try {
     code = body(process);
   } catch (...) {
+    BeginLastWords();
     code = dialect.report(process);
+    EndLastWords(code);
   }
   // At a normal exit, the driver would wait for the GPU.
   if (!AGpuHangs()) return code;
