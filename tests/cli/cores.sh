@@ -12,6 +12,7 @@ filter='ExternalSortLines.OfAnyLength*:ExternalSortLines.OfAStreamMay*:MemorySha
 if [ "${GPUSORT_SLOW-}" = 1 ]; then
   programs=(kernels_tests io_tests src_tests) cores=(1 2 16 32 64) filter='*'
 fi
+chmod go+x "$work"  # for tests that give up the rights of root
 folders=("$work")
 if [ "$(stat -f -c %T /dev/shm 2>/dev/null)" = tmpfs ]; then
   if [ "${GPUSORT_SLOW-}" = 1 ]; then folders+=(/dev/shm); else folders=(/dev/shm); fi

@@ -24,8 +24,8 @@ using namespace gpusort::testing;
 using Records = std::vector<std::vector<std::byte>>;
 
 /// A dump of PostgreSQL as records with sort keys, in the order of the dump.
-struct Dump {
-  explicit Dump(const std::string& text) : format(Spec()) {
+struct ScannedDump {
+  explicit ScannedDump(const std::string& text) : format(Spec()) {
     ScanState scan, state;
     if (format.Scan(Span(text), scan).last != text.size()) throw Error(ErrorCode::kInternal, "a record does not end");
     const auto encoder = format.MakeEncoder();
@@ -81,14 +81,14 @@ std::string Fill(const Records& records, std::size_t begin, std::size_t end, con
 
 /// Sorts a dump of PostgreSQL as a job does it, in chunks of `chunk` records.
 std::string Sort(const std::string& text, std::size_t chunk) {
-  Dump dump(text);
+  ScannedDump dump(text);
   SortRecords(dump.records, dump.format.layout());
   return Fill(dump.records, 0, dump.records.size(), dump.format.layout(), chunk);
 }
 
 /// Sorts a dump as tasks do it: in slices of `slice` records, and in parts that end after `ends` records.
 std::string SortByTasks(const std::string& text, std::size_t slice, std::vector<std::size_t> ends, std::size_t chunk) {
-  Dump dump(text);
+  ScannedDump dump(text);
   const RecordLayout layout = dump.format.layout();
   DumpGaps gaps;
   for (std::size_t i = 0; i < dump.records.size(); i += slice) {
@@ -174,7 +174,7 @@ RC_GTEST_PROP(GapFiller, KeepsTheStatements, ()) {
   }
   const std::size_t chunk = *rc::gen::inRange<std::size_t>(1, 20);
   RC_ASSERT(Sort(text, chunk) == want);
-  const std::size_t records = Dump(text).records.size();
+  const std::size_t records = ScannedDump(text).records.size();
   const auto ends = *rc::gen::container<std::vector<std::size_t>>(rc::gen::inRange<std::size_t>(0, records + 1));
   RC_ASSERT(SortByTasks(text, *rc::gen::inRange<std::size_t>(1, 20), ends, chunk) == want);
 }
