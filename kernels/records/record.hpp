@@ -110,5 +110,6 @@ inline RecordLayout MakeLineLayout(unsigned char delimiter, const LineOrderView&
   layout.lines = &order;
   return layout;
 }
+RecordLayout MakeLineLayout(unsigned char, LineOrderView&&) = delete;  // the layout would outlive the order
 
 }  // namespace gpusort

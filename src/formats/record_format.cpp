@@ -26,7 +26,8 @@ std::optional<std::uint64_t> PrefixedLines::BytesOf(RecordSpan front, bool all) 
   std::uint64_t at = 0;
   const auto begins = [&](const std::string& prefix) {
     const std::size_t size = std::min(prefix.size(), front.size() - at);
-    return std::memcmp(prefix.data(), front.data() + at, size) == 0 && (size == prefix.size() || !all);
+    // The front may be empty, and memcmp takes no null pointer.
+    return (size == 0 || std::memcmp(prefix.data(), front.data() + at, size) == 0) && (size == prefix.size() || !all);
   };
   while (std::ranges::any_of(prefixes, begins)) {
     const RecordSpan rest = front.subspan(at);

@@ -212,7 +212,8 @@ TEST_F(CudaLines, OfManyRunsOfFewLinesThatAgreeForLongAreMerged) {
 TEST_F(CudaLines, MoreThanALaneIndexesAreMergedInParts) {
   std::mt19937_64 random(4);
   const LineOrder order;
-  const std::unique_ptr<Lane> lane = OpenLane(MakeLineLayout('\n', order.view()));
+  const LineOrderView view = order.view();
+  const std::unique_ptr<Lane> lane = OpenLane(MakeLineLayout('\n', view));
   for (const unsigned letters : {1, 3, 26}) {
     std::vector<std::string> runs(4);
     std::string all;

@@ -18,7 +18,8 @@ std::vector<std::size_t> Shuffled(std::uint64_t seed, std::size_t records, std::
   spec.source.table.emplace();
   spec.source.table->name = kTypedLines.name;
   spec.source.table->shuffle = seed;
-  spec.order.layout = MakeLineLayout('\n', spec.order.lines ? spec.order.lines->view : LineOrderView());
+  static const LineOrderView kWholeLines;
+  spec.order.layout = MakeLineLayout('\n', kWholeLines);
   const std::unique_ptr<TableFormat> format = MakeTableFormat(spec);
   const std::unique_ptr<KeyEncoder> encoder = format->MakeEncoder();
   const std::string line = "line\n";

@@ -239,7 +239,8 @@ TEST(Cutter, PassesALineThatIsLongerThanTheShareOfItsRunAtItsPlace) {
 
 TEST(Cutter, CutsFullWindowsOfLinesByOneSearchEach) {
   const LineOrder order;
-  const RecordLayout layout = MakeLineLayout('\n', order.view());
+  const LineOrderView view = order.view();
+  const RecordLayout layout = MakeLineLayout('\n', view);
   std::mt19937 random(3);
   for (const bool in_turn : {false, true}) {  // the lines of a key are in one run after the other, or in all runs
     std::vector<Bytes> runs(5);

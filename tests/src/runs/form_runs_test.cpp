@@ -110,8 +110,9 @@ TEST(BatchFeeder, SeveralPlacesOfTheInputGiveEachRecordOnce) {
   const TempFolder folder;
   std::mt19937_64 random(11);
   const LineOrder order;
+  const LineOrderView view = order.view();
   for (const std::uint64_t stride : {0, 4, 8, 7, 16, 100, 250}) {
-    const RecordLayout layout = stride == 0 ? MakeLineLayout('\n', order.view()) : MakeFixedLayout(stride, {});
+    const RecordLayout layout = stride == 0 ? MakeLineLayout('\n', view) : MakeFixedLayout(stride, {});
     std::vector<std::string> names;
     Bytes all;
     for (const std::uint64_t records : {random() % 3000, std::uint64_t{0}, random() % 20000, std::uint64_t{1}}) {
