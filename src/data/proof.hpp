@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "data/page_buffer.hpp"
-#include "formats/group_form.hpp"
+#include "formats/decimal_sum.hpp"
 #include "formats/keyed_record.hpp"
 #include "kernels/records/record.hpp"
 #include "kernels/records/records.hpp"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,11 +20,6 @@ namespace {
 constexpr std::string_view kName = "count", kMember = "\"count\"";
 
 std::string_view TextOf(RecordSpan bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
-
-/// Returns the offset of the first byte from `at` on that is no white space of JSON.
-std::size_t SkipBlanks(std::string_view text, std::size_t at) {
-  return std::min(text.find_first_not_of(kJsonBlanks, at), text.size());
-}
 
 }  // namespace
 
@@ -75,8 +71,8 @@ CountForm::Insertion CountForm::For(std::uint64_t count, RecordSpan record) cons
       break;
     case Place::kMember: {
       const std::string_view text = TextOf(record);
-      const std::size_t open = SkipBlanks(text, 0), next = SkipBlanks(text, open + 1);
-      if (open == text.size() || text[open] != '{') {
+      const std::optional<FirstMemberPlace> place = PlaceOfFirstMember(text);
+      if (!place) {
         constexpr std::size_t kMost = 100;
         throw Error(ErrorCode::kBadInput, "--count: a record is no JSON object, so it has no place for the count: " +
                                               QuoteFront(text.substr(0, text.find_last_not_of('\n') + 1), kMost));
@@ -84,11 +80,11 @@ CountForm::Insertion CountForm::For(std::uint64_t count, RecordSpan record) cons
       if (text.find(kMember) != text.npos && !warned_.exchange(true)) {
         LogWarn("a record has a text \"count\" already: if that is a member, the object has two, and the first is new");
       }
-      made.at = open + 1;
+      made.at = place->at;
       put(kMember);
       *to++ = ':';
       put({digits, size});
-      if (next < text.size() && text[next] != '}') *to++ = ',';
+      if (place->comma) *to++ = ',';
       break;
     }
   }

@@ -242,4 +242,8 @@ void DecimalSum::Clear() {
   big_.reset();
 }
 
+void AddSums(const ColumnSums& more, ColumnSums& sums) {
+  for (std::size_t i = 0; i < more.size(); ++i) sums.at(i).Add(more[i]);
+}
+
 }  // namespace gpusort

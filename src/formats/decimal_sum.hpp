@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "spec/column_key.hpp"
 
@@ -66,5 +67,10 @@ class DecimalSum {
   bool any_ = false, separators_ = false;
   std::unique_ptr<Big> big_;  ///< null as long as the sum fits into `small_`
 };
+
+/// The sums of the columns of --sum, in the order of these options. Empty without --sum.
+using ColumnSums = std::vector<DecimalSum>;
+/// Adds the sums in `more` to `sums`, which must have as many columns.
+void AddSums(const ColumnSums& more, ColumnSums& sums);
 
 }  // namespace gpusort

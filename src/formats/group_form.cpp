@@ -103,10 +103,6 @@ bool IsMember(std::string_view record, std::uint64_t at) {
 
 }  // namespace
 
-void AddSums(const ColumnSums& more, ColumnSums& sums) {
-  for (std::size_t i = 0; i < more.size(); ++i) sums.at(i).Add(more[i]);
-}
-
 GroupForm::GroupForm(const JobSpec& spec) {
   if (spec.order.count) count_.emplace(spec);
   if (!spec.source.table) return;
@@ -162,13 +158,11 @@ std::string GroupForm::JsonOf(const ColumnKey& key, std::string_view sum) {
 }
 
 GroupForm::Edit GroupForm::AddMember(const Column& column, std::string_view sum, RecordSpan record) const {
-  const std::string_view text = AsText(record);
-  const std::size_t open = text.find_first_not_of(kJsonBlanks);
-  if (column.member.empty() || open == text.npos || text[open] != '{') {
+  const std::optional<FirstMemberPlace> place = PlaceOfFirstMember(AsText(record));
+  if (column.member.empty() || !place) {
     FailSum(*column.key, "the first record with its key has no place for the sum of the records", record);
   }
-  const std::size_t next = text.find_first_not_of(kJsonBlanks, open + 1);
-  return {open + 1, 0, column.member + JsonOf(*column.key, sum) + (next != text.npos && text[next] == '}' ? "" : ",")};
+  return {place->at, 0, column.member + JsonOf(*column.key, sum) + (place->comma ? "," : "")};
 }
 
 GroupForm::Edit GroupForm::Replace(const Column& column, const ValuePlace& place, std::string_view sum,

@@ -16,11 +16,6 @@
 
 namespace gpusort {
 
-/// The sums of the columns of --sum, in the order of these options. Empty without --sum.
-using ColumnSums = std::vector<DecimalSum>;
-/// Adds the sums in `more` to `sums`, which must have as many columns.
-void AddSums(const ColumnSums& more, ColumnSums& sums);
-
 /// What the output tells about a group of equal records.
 struct GroupResult {
   std::uint64_t count = 1;       ///< the number of records

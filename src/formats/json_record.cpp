@@ -116,6 +116,13 @@ char* Unescape(std::string_view raw, char* out) {
 
 }  // namespace
 
+std::optional<FirstMemberPlace> PlaceOfFirstMember(std::string_view record) {
+  const std::size_t open = record.find_first_not_of(kJsonBlanks);
+  if (open == record.npos || record[open] != '{') return std::nullopt;
+  const std::size_t next = record.find_first_not_of(kJsonBlanks, open + 1);
+  return FirstMemberPlace{open + 1, next != record.npos && record[next] != '}'};
+}
+
 JsonPath::JsonPath(std::string_view text) : steps_(text.starts_with('/') ? ParsePointer(text) : ParseDotted(text)) {}
 
 /// Reads the tokens of JSON text, one after the other.

@@ -17,6 +17,14 @@ namespace gpusort {
 /// The white space of JSON.
 inline constexpr std::string_view kJsonBlanks = " \t\r\n";
 
+/// The place for a new first member in a JSON object.
+struct FirstMemberPlace {
+  std::size_t at = 0;  ///< the offset after the brace that opens the object
+  bool comma = false;  ///< true: the object has members, so a comma must follow the new one
+};
+/// Returns the place for a new first member in `record`, or std::nullopt if `record` is no JSON object.
+std::optional<FirstMemberPlace> PlaceOfFirstMember(std::string_view record);
+
 /// The path to a value in a JSON document. A path is either names and indexes, such as `a.b[0]`, `[0].a` or `$.a`, or a
 /// JSON Pointer (RFC 6901), such as `/a/b/0`. A number in a JSON Pointer is an index in an array and a name in an
 /// object.
