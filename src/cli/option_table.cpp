@@ -164,8 +164,8 @@ constexpr OptionRow kRows[] = {
      .about = "one more input, each key once"},
     {.section = kOrder, .name = "keep-order",
      .set = [](Typed& to, Text) { to.spec.order.keeps_input_order = true; },
-     .help = "with -u, --only-unique, --only-duplicates or sets of records: write the kept records in the order of the "
-             "input, as awk '!seen[$0]++' does, also if they are larger than memory",
+     .help = "with -u, --count, --sum, --only-unique, --only-duplicates or sets of records: write the kept records in "
+             "the order of the input, as awk '!seen[$0]++' does, also if they are larger than memory",
      .more = "The keys then only say which records are equal. The kept records are sorted a second time, by their "
              "places.",
      .about = "with -u: the kept records in the order of the input"},

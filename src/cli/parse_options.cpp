@@ -392,10 +392,15 @@ std::string NameOfGroups(const Order& order) {
   return order.groups == KeptGroups::kSingle ? "--only-unique" : "--only-duplicates";
 }
 
+/// Returns true for binary records, also if they have their places before them.
+bool IsBinary(const JobSpec& spec) {
+  return spec.source.format == Format::kBinary || (spec.source.table && spec.source.table->name == kPlainRecords.name);
+}
+
 /// Throws an error if --sum is given and the job has no fields or no keys.
 void CheckSum(const JobSpec& spec) {
   if (!spec.order.sum) return;
-  if (spec.source.format == Format::kBinary) {
+  if (IsBinary(spec)) {
     FailUsage("--sum has no form for binary records, because a sum may be larger than its field");
   }
   if (std::ranges::all_of(spec.source.table->keys, &ColumnKey::summed)) {
@@ -425,7 +430,7 @@ void ResolveGroups(const Typed& typed, JobSpec& spec) {
   }
   CheckSum(spec);
   if (!order.writes_groups()) return;
-  if (order.count && spec.source.format == Format::kBinary) {
+  if (order.count && IsBinary(spec)) {
     FailUsage(
         "--count has no form for binary records, which all have one size; --only-unique and --only-duplicates do");
   }
@@ -446,12 +451,8 @@ void ResolveGroups(const Typed& typed, JobSpec& spec) {
 void RefuseForSets(const Typed& typed) {
   const JobSpec& spec = typed.spec;
   if (spec.order.set_inputs() == 0) return;
-  const std::string name = typed.WhyPlaced();
-  if (spec.order.needs_groups()) {
-    FailUsage(name + " cannot be combined with " + NameOfGroups(spec.order) +
-              " yet: give that to a second gpusort -m, which reads the output");
-  }
-  if (spec.target.split > 0) FailUsage("--split cannot be combined with " + name + " yet: give one file as the output");
+  if (spec.target.split == 0) return;
+  FailUsage("--split cannot be combined with " + typed.WhyPlaced() + " yet: give one file as the output");
 }
 
 /// Throws an error for options that have no meaning if the output has the order of the input.
@@ -462,8 +463,8 @@ void RefuseForKeepOrder(const Typed& typed) {
     FailUsage("--keep-order needs -u, --only-unique, --only-duplicates, --minus or --intersect: all records in the " +
               std::string("order of the input are the input itself"));
   }
-  if (spec.order.writes_groups()) {
-    FailUsage(NameOfGroups(spec.order) + " cannot be combined with --keep-order yet: leave one of them out");
+  if (spec.order.by_count) {
+    FailUsage("--by count and --keep-order exclude each other: each of them gives the order of the output");
   }
   if (spec.target.split > 0) FailUsage("--split has no meaning with --keep-order: parts are ranges of keys");
   if (spec.target.verify) {

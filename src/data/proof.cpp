@@ -325,6 +325,12 @@ void OutputProof::AddSummed(const ColumnSums& read, const ColumnSums& written) {
   AddSums(written, values_written_);
 }
 
+void OutputProof::AddWritten(const RecordSum& sum) {
+  const std::lock_guard lock(mutex_);
+  if (!written_) written_.emplace();
+  *written_ += sum;
+}
+
 void OutputProof::LeaveOut(const RecordSum& left_out, const RecordSum& kept) {
   const std::lock_guard lock(mutex_);
   RecordSum all = left_out;
@@ -337,6 +343,11 @@ void OutputProof::LeaveOut(const RecordSum& left_out, const RecordSum& kept) {
 RecordSum OutputProof::sum() const {
   const std::lock_guard lock(mutex_);
   return sum_;
+}
+
+RecordSum OutputProof::written() const {
+  const std::lock_guard lock(mutex_);
+  return written_.value_or(sum_);
 }
 
 bool OutputProof::Whole() const {
@@ -390,6 +401,9 @@ void OutputProof::Check(const RecordSum& input) const {
   }
   if (!(total == input)) {
     throw WrongResult("records were changed: the multiset of what was read differs from what would be written");
+  }
+  if (written_ && written_->records != sum_.records) {
+    throw WrongResult("records were lost or doubled while their counts and sums were written");
   }
   if (counted_ && *counted_ != input.records) {
     throw WrongResult("records were counted wrongly: " + std::to_string(input.records) +

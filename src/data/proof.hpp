@@ -126,6 +126,9 @@ class OutputProof {
   /// With --sum: adds the sums of values that were read, and of values that were written or left out on purpose. Both
   /// must be equal in the end. A vector may be empty.
   void AddSummed(const ColumnSums& read, const ColumnSums& written);
+  /// Adds the checksum of records that were written with the counts and sums of their groups, if another sort reads
+  /// them again. As many records must be written as were added.
+  void AddWritten(const RecordSum& sum);
   /// Corrects the checksums if the output leaves out records that were added. sum() is then `kept`.
   /// - kept: the checksum of the records that stay in the output
   /// - left_out: the checksum of the other added records
@@ -138,6 +141,8 @@ class OutputProof {
   /// records.
   void CheckCount(std::uint64_t records) const;
   RecordSum sum() const;
+  /// Returns the checksum of the records as they were written: with their counts and sums if AddWritten() was called.
+  RecordSum written() const;
   /// Returns the first and the last record of the output. Call this after all records were added. If `keys` is true,
   /// each of the two records is returned with its sort key before it.
   std::pair<std::vector<std::byte>, std::vector<std::byte>> Ends(bool keys) const;
@@ -171,6 +176,7 @@ class OutputProof {
   RecordSum sum_;
   RecordSum dropped_;
   std::optional<std::uint64_t> counted_;
+  std::optional<RecordSum> written_;  ///< the total of AddWritten()
   ColumnSums values_read_, values_written_;  ///< as AddSummed() got them
   std::uint64_t bytes_ = 0;
   std::map<std::uint64_t, Chunk> chunks_;  ///< the chunks of the output, by offset; neighbouring chunks are joined

@@ -52,6 +52,13 @@ void InputPlace::Append(std::vector<std::byte>& out) const {
   out.push_back(static_cast<std::byte>(kKeyEnd));
 }
 
+void InputPlace::AppendBefore(RecordSpan record, std::vector<std::byte>& out) const {
+  const std::size_t begin = out.size();
+  out.insert(out.end(), {std::byte{kKeyedHead}, static_cast<std::byte>(kKeyEnd)});
+  Append(out);
+  StoreBody(record, begin, out);
+}
+
 InputPlace InputPlace::Of(RecordSpan record) {
   RecordSpan rest = FromPlace(record);
   InputPlace place;

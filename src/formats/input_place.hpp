@@ -28,6 +28,8 @@ struct InputPlace {
   /// Appends the field of this place to `out`, with the kKeyEnd after it. The bytes of two fields compare as the places
   /// do.
   void Append(std::vector<std::byte>& out) const;
+  /// Appends `record`, which has no sort key, as a keyed record whose sort key is this place.
+  void AppendBefore(RecordSpan record, std::vector<std::byte>& out) const;
   /// Reads the index of the input and the offset from the keys of `record`. Throws WrongResult if they are missing.
   static InputPlace Of(RecordSpan record);
 

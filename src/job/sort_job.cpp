@@ -288,7 +288,7 @@ SortResult SortJob(SortContext& context) {
           sorting.stats.bytes,
           sorting.stats.base_runs,
           context.store.written_bytes(),
-          proof.sum(),
+          proof.written(),
           attempt->read(),
           std::move(first),
           std::move(last),

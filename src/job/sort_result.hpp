@@ -16,7 +16,7 @@ struct SortResult {
   std::uint64_t bytes = 0;        ///< size of the output, after compression
   std::uint64_t plain_bytes = 0;  ///< size of the output, before compression
   std::uint64_t runs = 0, temp_written = 0;
-  RecordSum sum{};  ///< the checksum of the records of the output
+  RecordSum sum{};  ///< the checksum of the records of the output; see OutputProof::written()
   /// The checksum of all records that were sorted or merged. With --top, records that were not read do not count.
   RecordSum read{};
   /// The first and the last record of the output, each with its sort key before it if records have columns. Empty if

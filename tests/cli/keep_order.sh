@@ -9,6 +9,7 @@ plans=("--threads 2" "--memory 16M --batch-bytes 20000" "--memory 5M --batch-byt
 "$bin/gpusort_gen" --type web-log --bytes 1M --seed 5 web.log
 { awk '{print $1, $9}' web.log; seq 1 4000; seq 1 3 5000; printf '\n\n\n'; awk 'BEGIN {for (i = 0; i < 3000; ++i) print "often"}'; seq 6000; printf 'no newline'; } >lines.txt
 awk '!seen[$0]++' lines.txt >want.out
+awk '!n[$0]++ {line[++m] = $0} END {for (i = 1; i <= m; ++i) printf "%7d %s\n", n[line[i]], line[i]}' lines.txt >count.out
 awk '{n[$0]++; line[NR] = $0} END {for (i = 1; i <= NR; ++i) if (n[line[i]] == 1) print line[i]}' lines.txt >single.out
 awk '{n[$0]++} n[$0] == 1 {line[++m] = $0} END {for (i = 1; i <= m; ++i) if (n[line[i]] > 1) print line[i]}' lines.txt >again.out
 for plan in "${plans[@]}"; do
@@ -21,9 +22,13 @@ for plan in "${plans[@]}"; do
   cmp -s single.out got.out || fail "--only-unique differs with $plan"
   expect 0 "$g" --only-duplicates --keep-order $plan lines.txt got.out
   cmp -s again.out got.out || fail "--only-duplicates differs with $plan"
+  expect 0 "$g" --count --keep-order $plan lines.txt got.out
+  cmp -s count.out got.out || fail "--count differs with $plan"
   for top in 1 7 100000; do
     expect 0 "$g" -u --keep-order --top $top $plan lines.txt got.out
     head -n $top want.out | cmp -s - got.out || fail "--top $top differs with $plan"
+    expect 0 "$g" --count --keep-order --top $top $plan lines.txt got.out
+    head -n $top count.out | cmp -s - got.out || fail "--count --top $top differs with $plan"
   done
 done
 expect 0 "$g" -u --keep-order --stats stats.json --trace trace.json --report page.html lines.txt got.out
@@ -61,6 +66,8 @@ tr '\0' '\1' <lines.nul | tr '\n' '\2' | tr '\1' '\n' | awk '!seen[$0]++' | tr '
 for plan in "${plans[@]}"; do
   expect 0 "$g" -z -u --keep-order $plan lines.nul got.out
   same got.out want.nul
+  expect 0 "$g" -z --count --keep-order $plan lines.nul got.out
+  tr '\n\0' '\1\n' <got.out | sed 's/^ *[0-9]* //' | tr '\1\n' '\n\0' | cmp - want.nul || fail "counts before lines that end with NUL"
 done
 # Newlines and control characters in lines that end with NUL, and long lines.
 awk 'BEGIN {for (i = 0; i < 600; ++i) printf "%s\n\035n%d\001", i % 7 ? "a" : "\035", i * 7 % 300}' | tr '\001' '\000' >odd.nul
@@ -100,6 +107,9 @@ seq 1 700 | awk '{print $1 % 700 ",\"a\nb" $1 "\""}' | cat <(echo 'id,text') - >
 for plan in "${plans[@]}"; do
   expect 0 "$g" -u -k id:int --keep-order $plan rows.csv got.csv
   same got.csv want.csv
+  expect 0 "$g" --count -k id:int --keep-order $plan rows.csv got.csv
+  awk 'NR == 1 {print "count," $0; next} /,/ {$0 = (++row <= 200 ? 5 : 4) "," $0} {print}' want.csv | cmp - got.csv ||
+    fail "counts of rows with $plan"
 done
 head -c -1 rows.csv | "$g" --format csv -u -k id:int --keep-order - - | cmp - want.csv || fail "rows of a stream"
 seq 1 3000 | awk '{print "{\"id\":" $1 % 700 ", \"n\":" $1 "}"}' >rows.jsonl
@@ -128,12 +138,14 @@ expect 0 "$g" -u --record-size 8 --key 1:u8:desc --keep-order in.u64 got.out
 od -An -v -w8 -tx1 got.out | cmp - want.hex || fail "binary records by a field"
 
 # After a kill the same command continues, in both sorts.
-command=("$g" -u --keep-order --resume-dir kept --memory 4M --batch-bytes 9000 --fan-in 2 lines.txt got.out)
-for after in 0.02 0.05 0.1 0.15 0.2 0.3 0.5; do
-  rm -rf kept got.out
-  kill_and_continue $after "${command[@]}"
-  same got.out want.out
-  [ ! -e kept ] || fail "the folder of the job is left"
+for option in -u:want.out --count:count.out; do
+  command=("$g" ${option%:*} --keep-order --resume-dir kept --memory 4M --batch-bytes 9000 --fan-in 2 lines.txt got.out)
+  for after in 0.02 0.05 0.1 0.15 0.2 0.3 0.5; do
+    rm -rf kept got.out
+    kill_and_continue $after "${command[@]}"
+    same got.out ${option#*:}
+    [ ! -e kept ] || fail "the folder of the job is left"
+  done
 done
 expect 0 "${command[@]}" --keep-resume-dir
 [ -e kept ] || fail "the folder of the job is gone"
@@ -148,8 +160,10 @@ says 'is an input and a part of the output'
 cmp lines.txt both.txt || fail "the refused job changed its input"
 [ ! -e kept ] || fail "the refused job made a folder"
 rm both.txt
+expect 2 "$g" --count --keep-order in.u64 got.u64
+says 'no form for binary records'
 "$g" --explain -u --keep-order lines.txt got.out | grep -q 'they need temp space' || fail "--explain knows of no temp space"
-for options in "--count:cannot be combined with --keep-order" "--split 2:--split has no meaning" \
+for options in "--count --by count --top 3:--by count and --keep-order exclude each other" "--split 2:--split has no meaning" \
   "--debug:--debug cannot be combined" "--verify-output:--verify-output has no meaning" "-c:no meaning with --check" \
   "-g:-g has no meaning with --keep-order" "--locale:--locale has no meaning with --keep-order" \
   "--shuffle:no meaning with --shuffle"; do

@@ -100,8 +100,6 @@ row 'sums of the records of a time' "$g" --format log --sum bytes access.log out
 row 'sums of a dump' "$g" --format mysqldump --sum t.a fruit.txt out
 row 'sums in parts' "$g" -k name --sum id --split 2 shop.csv out
 row 'sums that are read back' "$g" -k name --sum id --verify-output shop.csv out
-row 'sums of a set' "$g" -k name --sum id --minus shop.csv shop.csv out
-row 'sums in the order of the input' "$g" -k name --sum id --keep-order shop.csv out
 printf 'k,n\na,1\na,x\n' >bad.csv
 row 'a value that is no number' "$g" -k k --sum n bad.csv out
 printf 'k,n\na,1\na,1e1000\n' >bad.csv
@@ -121,8 +119,6 @@ row 'a key and a random order' "$g" --shuffle -k 2 fruit.txt out
 row 'a random order that is read back' "$g" --shuffle --verify-output fruit.txt out
 printf 'apple\nplum\n' >other.txt
 printf 'key,name\n1,a\n' >other.csv
-row 'counts of a set' "$g" --minus other.txt --count fruit.txt out
-row 'single records of a set' "$g" --intersect other.txt --only-unique fruit.txt out
 row 'parts of a set' "$g" --minus other.txt --split 2 fruit.txt out
 row 'the marks of keys in a set' "$g" --minus other.txt --debug fruit.txt out
 row 'floats in a set' "$g" --minus other.txt -g fruit.txt out
@@ -144,7 +140,7 @@ row 'an order whose file is missing' "$g" -k 'id:order(gone)' shop.csv out
 row 'an order whose file is empty' "$g" -k 'id:order(nothing)' shop.csv out
 row 'an order that has a value twice' "$g" -k 'id:order(repeated)' shop.csv out
 row 'the order of the input without -u' "$g" --keep-order fruit.txt out
-row 'counts in the order of the input' "$g" --count --keep-order fruit.txt out
+row 'the largest groups in the order of the input' "$g" --count --by count --top 3 --keep-order fruit.txt out
 row 'floats in the order of the input' "$g" -u --keep-order -g fruit.txt out
 row 'the order of a locale and that of the input' "$g" -u --keep-order --locale fruit.txt out
 row 'the marks of keys in the order of the input' "$g" -u --keep-order --debug fruit.txt out

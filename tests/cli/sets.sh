@@ -64,6 +64,19 @@ for plan in "${plans[@]}"; do
     oracle "$minus" "$both" 1 1 >want.out
     expect 0 "$g" -u --keep-order $options $plan a.many got.out
     cmp -s want.out got.out || fail "-u --keep-order $options differs with $plan"
+    # Counts of the records that remain, by uniq, and in the order of the first ones.
+    oracle "$minus" "$both" "" "" | tee rest | uniq -c >want.out
+    expect 0 "$g" --count $options $plan a.many got.out
+    cmp -s want.out got.out || fail "--count $options differs with $plan"
+    expect 0 "$g" --count --by count --top 3 $options $plan a.many got.out
+    sort -s -k1,1nr want.out | head -n 3 | cmp -s - got.out || fail "--by count $options differs with $plan"
+    awk 'NR == FNR {count = substr($0, 1, 7); row[substr($0, 9)] = count; next} $0 in row && !seen[$0]++ {print row[$0], $0}' want.out a.many >want.ordered
+    expect 0 "$g" --count --keep-order $options $plan a.many got.out
+    cmp -s want.ordered got.out || fail "--count --keep-order $options differs with $plan"
+    expect 0 "$g" --only-unique $options $plan a.many got.out
+    uniq -u rest | cmp -s - got.out || fail "--only-unique $options differs with $plan"
+    expect 0 "$g" --only-duplicates $options $plan a.many got.out
+    uniq -d rest | cmp -s - got.out || fail "--only-duplicates $options differs with $plan"
   done
 done
 
@@ -219,8 +232,7 @@ for after in 0.02 0.05 0.1 0.2 0.3 0.5; do
 done
 rm -rf kept
 
-for options in "--minus b --count:cannot be combined with --count" "--minus b --only-unique:cannot be combined with --only-unique" \
-  "--intersect b --split 2:--split cannot be combined" "--minus b --debug:--debug cannot be combined" "--minus b -c:no meaning with --check" \
+for options in "--intersect b --split 2:--split cannot be combined" "--minus b --debug:--debug cannot be combined" "--minus b -c:no meaning with --check" \
   "--minus b -g:-g has no meaning with --minus" "--intersect b --locale:--locale has no meaning with --intersect" \
   "--minus b --shuffle:no meaning with --shuffle" "--minus - --minus -:read only once" \
   "--minus missing:missing"; do

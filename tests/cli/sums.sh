@@ -297,9 +297,5 @@ expect 2 "$g" "${sums[@]}" -c in.csv
 says "--sum has no meaning with --check"
 expect 2 "$g" "${sums[@]}" --verify-output in.csv got.csv
 says 'no meaning with --sum'
-expect 2 "$g" "${sums[@]}" --keep-order in.csv got.csv
-says '--sum cannot be combined with --keep-order yet'
-expect 2 "$g" "${sums[@]}" --minus one.csv in.csv got.csv
-says '--minus cannot be combined with --sum yet'
 nothing_left
 echo "sums: ok"

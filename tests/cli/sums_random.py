@@ -1,4 +1,4 @@
-"""Compares --sum with the decimals of Python: random formats, values, quotes, options, and plans that spill.
+"""Compares sums and counts with Python: random formats, values, quotes, sets of records, orders, and plans that spill.
 
 Usage: sums_random.py GPUSORT COUNT [SEED]. Prints the command line of a failure, and leaves its files.
 """
@@ -155,34 +155,61 @@ def new_members(first, texts):
     return "{" + front + first[1:]
 
 
+def random_records(style, rng, keys, most):
+    records = []
+    for _ in range(rng.choice(most)):
+        key = rng.choice(keys) if rng.random() < 0.8 else "often"
+        other = rng.choice(["x", "a\nb", "long " * rng.randrange(9)])
+        records.append((key, [Value(style, rng), Value(style, rng)], other))
+    return records
+
+
+class Inputs:
+    """The input, and the files of sets of records, with the groups of records that the output is made of."""
+
+    def __init__(self, style, rng):
+        keys = ["k%d" % rng.randrange(10 ** rng.randrange(1, 5)) for _ in range(rng.choice([1, 20, 3000]))]
+        self.records = random_records(style, rng, keys, [0, 1, 5, 300, 4000])
+        kinds = rng.choice([[], [], [], ["minus"], ["intersect"], ["union"], ["minus", "intersect"],
+                            ["minus", "minus", "union"], ["intersect", "intersect"]])
+        self.sets = [(kind, random_records(style, rng, [*keys, "none"], [0, 1, 30, 2000])) for kind in kinds]
+        self.groups: dict = {}
+        united = [member for kind, members in self.sets for member in members if kind == "union"]
+        for key, values, other in self.records + united:
+            in_files = [(kind, any(member[0] == key for member in members)) for kind, members in self.sets]
+            if all(found == (kind == "intersect") for kind, found in in_files if kind != "union"):
+                self.groups.setdefault(key, []).append((values, other))
+
+
 def one_case(rng, gpusort, folder):
     style = Style(rng)
     counts = rng.random() < 0.3 and style.name != "paragraphs"
-    both = rng.random() < 0.7
-    keys = ["k%d" % rng.randrange(10 ** rng.randrange(1, 5)) for _ in range(rng.choice([1, 20, 3000]))]
-    groups: dict = {}
-    records = []
-    for _ in range(rng.choice([0, 1, 5, 300, 4000])):
-        key = rng.choice(keys) if rng.random() < 0.8 else "often"
-        other = rng.choice(["x", "a\nb", "long " * rng.randrange(9)])
-        values = [Value(style, rng), Value(style, rng)]
-        groups.setdefault(key, []).append((values, other))
-        records.append((key, values, other))
+    kept = rng.choice([None, None, None, "--only-duplicates", "--only-unique"])
+    sums = 0 if (counts or kept) and rng.random() < 0.3 else rng.choice([1, 2, 2])
+    inputs = Inputs(style, rng)
+    groups = inputs.groups
     header = ""
     if style.name in ("csv", "tsv"):
         header = style.delimiter.join(["k", "a", "b", "x"]) + style.end
-    source = header + "".join(record(style, key, [v.text() for v in values], other) for key, values, other in records)
-    kept = rng.choice([None, None, None, "--only-duplicates", "--only-unique"])
+
+    def write(name, records):
+        path = os.path.join(folder, name)
+        with open(path, "w", newline="") as file:
+            file.write(header)
+            file.write("".join(record(style, key, [v.text() for v in values], other) for key, values, other in records))
+        return path
+
     top = rng.choice([None, None, None, 1, 7, 100])
     by_count = top is not None and counts and rng.random() < 0.5
+    keep_order = rng.random() < 0.3 and not by_count
     want = []
-    for key in sorted(groups):
+    for key in groups if keep_order else sorted(groups):
         group = groups[key]
         if kept is not None and (len(group) > 1) != (kept == "--only-duplicates"):
             continue
         values, other = group[0]
         fields, missing = [value.text() for value in values], []
-        for column in range(2 if both else 1):
+        for column in range(sums):
             text = sum_text([member[0][column] for member in group], style)
             if len(group) == 1 or text is None:
                 continue
@@ -202,17 +229,17 @@ def one_case(rng, gpusort, folder):
         want.sort(key=lambda row: -row[0])
     if top is not None:
         want = want[:top]
-    if counts and header:
-        header = "count" + style.delimiter + header
-    text = header + "".join(row[1] for row in want)
+    text = ("count" + style.delimiter if counts and header else "") + header + "".join(row[1] for row in want)
 
-    names = {"csv": "in.csv", "tsv": "in.tsv", "jsonl": "in.jsonl"}
-    path = os.path.join(folder, names.get(style.name, "in.txt"))
-    with open(path, "w", newline="") as file:
-        file.write(source)
+    extension = style.name if style.name in ("csv", "tsv", "jsonl") else "txt"
+    path = write("in." + extension, inputs.records)
     out = os.path.join(folder, "out.txt")
-    command = [gpusort, *style.options(), "-k", style.key(), "--sum", style.sum(0)]
-    command += ["--sum", style.sum(1)] if both else []
+    command = [gpusort, *style.options(), "-k", style.key()]
+    for column in range(sums):
+        command += ["--sum", style.sum(column)]
+    for number, (kind, records) in enumerate(inputs.sets):
+        command += ["--" + kind, write("%s%d.%s" % (kind, number, extension), records)]
+    command += ["--keep-order"] if keep_order else []
     command += ["--count"] if counts else []
     command += [kept] if kept else []
     command += ["--top", str(top)] if top is not None else []

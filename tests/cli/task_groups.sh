@@ -96,7 +96,9 @@ printf 'zz\n' >last.txt
 for options in "--minus two.txt" "--intersect two.txt" "-u --minus two.txt" "-u --intersect two.txt" "--minus last.txt" \
   "--minus two.txt --minus last.txt" "--intersect two.txt --intersect three.txt" "--intersect one.txt --minus three.txt" \
   "--minus three.txt --minus empty.txt --intersect two.txt --intersect one.txt" "--minus empty.txt" "-r --minus two.txt" \
-  "-k 1:nocase --minus two.txt" "-k1,1 --intersect three.txt --minus last.txt"; do
+  "-k 1:nocase --minus two.txt" "-k1,1 --intersect three.txt --minus last.txt" "--minus two.txt --count" \
+  "-k 1:text --intersect two.txt --sum 2 --count" \
+  "--minus three.txt --only-duplicates"; do
   job $options one.txt none.txt one.txt
 done
 may_be_empty=1
@@ -115,6 +117,8 @@ for options in "--minus mark.csv" "--minus none.csv" "--intersect mark.csv" "--m
   job -k key $options -r two.csv one.csv
 done
 plans="3x2 5x3" job -k key --minus two.csv mark.csv one.csv
+job --intersect three.txt --minus last.txt --only-unique one.txt
+for options in --count "--sum n" "--only-unique --count"; do job -k key --minus mark.csv $options one.csv; done
 job -k k.id --minus two.jsonl one.jsonl
 job --format mysql -k '#1' --intersect two.copy one.copy
 job --format paragraphs -k Key --minus two.par one.par

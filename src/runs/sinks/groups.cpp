@@ -139,7 +139,6 @@ std::optional<Chunk> Groups::End() {
     if (sums() && open_count_ > 1) proof_.AddSummed({}, open_sums_);
     return std::nullopt;
   }
-  chunk.seen = proof_.Look(chunk.records);
   chunk.form = form_;
   if (form_ == nullptr) return chunk;
   const std::string texts = sums() ? TextsOf(open_count_, open_sums_) : "";

@@ -23,7 +23,7 @@ class Groups {
       : layout_(layout), order_(order), proof_(proof), form_(form), last_(std::move(last)) {}
 
   /// Sets chunk.goes_on: whether the first record of the chunk is equal to the last record of the previous chunk. Call
-  /// this in output order, before Change() of the same chunk.
+  /// this in output order, before Change() of the same chunk, and not for a chunk without records.
   void LookInOrder(Chunk& chunk);
   /// Removes the records that are not written to the output. Any thread may call this.
   void Change(Chunk& chunk) const;

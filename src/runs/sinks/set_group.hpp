@@ -26,16 +26,13 @@ class SetGroup {
       last_ = input + 1;
       return false;
     }
-    if (left_out_ || found_ < order.intersect || (order.unique && written_)) return false;
-    written_ = true;
-    return true;
+    return !left_out_ && found_ >= order.intersect;
   }
 
  private:
   bool left_out_ = false;    ///< true: a file of --minus has a record of the group
   std::uint64_t last_ = 0;   ///< the index of the last input of --intersect with a record of the group, plus 1; or 0
   std::uint64_t found_ = 0;  ///< the number of files of --intersect that have a record of the group
-  bool written_ = false;     ///< true: the output has a record of the group
 };
 
 }  // namespace gpusort

@@ -47,7 +47,12 @@ void Sets::Change(Chunk& chunk) const {
   } else {
     chunk.leading = std::exchange(chunk.records, {});
   }
+  Drop(dropped);
+}
+
+void Sets::Drop(const RecordSum& dropped) const {
   proof_.AddDropped(dropped);
+  if (order_.writes_groups()) proof_.AddCounted(dropped.records);
 }
 
 std::optional<Chunk> Sets::Join(Chunk& chunk) {
@@ -58,11 +63,10 @@ std::optional<Chunk> Sets::Join(Chunk& chunk) {
     ForEachRecord(chunk.leading, layout_, [&](RecordSpan record) {
       if (Takes(record, group_, dropped)) kept.Keep(record);
     });
-    proof_.AddDropped(dropped);
+    Drop(dropped);
     if (const std::span<std::byte> records = kept.Kept(); !records.empty()) {
       joined.emplace();
       joined->records = records;
-      joined->seen = proof_.Look(records);
     }
   }
   if (chunk.last_group) group_ = *chunk.last_group;

@@ -1,5 +1,5 @@
 // The stage for --minus and --intersect, which keep records of some inputs by the keys of other inputs. A group of
-// equal records may begin and end in different chunks. Start at Sets.
+// equal records may begin and end in different chunks. The stage for groups (groups.hpp) may follow. Start at Sets.
 #pragma once
 
 #include <optional>
@@ -34,6 +34,8 @@ class Sets {
  private:
   /// Keeps those records that `group` takes. Adds the others to `dropped`.
   bool Takes(RecordSpan record, SetGroup& group, RecordSum& dropped) const;
+  /// Tells the proof that the output has no record of `dropped`, and that no group counts one.
+  void Drop(const RecordSum& dropped) const;
 
   const RecordLayout& layout_;
   const Order& order_;

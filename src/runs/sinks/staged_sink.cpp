@@ -225,9 +225,8 @@ class StagedSink : public WindowSink {
     proved_ = front.bytes;
     const Order& order = job.spec.order;
     if (order.writes_groups()) form_.emplace(job.spec);
-    if (order.set_inputs() > 0) {
-      sets_.emplace(job.layout, order, proof);
-    } else if (order.unique) {
+    if (order.set_inputs() > 0) sets_.emplace(job.layout, order, proof);
+    if (order.unique) {
       groups_.emplace(job.layout, order, proof, form_ ? &*form_ : nullptr, std::move(front.last));
     }
     // A part of a dump with statements of few rows needs some memory for the places of the statements.
@@ -290,15 +289,20 @@ class StagedSink : public WindowSink {
     }
     chunks->unready = chunks->list.size();
     for (Chunk& chunk : chunks->list) {
-      if (groups_) groups_->LookInOrder(chunk);
-      if (sets_) sets_->LookInOrder(chunk);
+      if (sets_) {
+        sets_->LookInOrder(chunk);
+      } else if (groups_) {
+        groups_->LookInOrder(chunk);
+      }
     }
     for (Chunk& chunk : chunks->list) {
       workers_.Submit([this, chunks, &chunk] {
-        if (groups_) groups_->Change(chunk);
-        if (sets_) sets_->Change(chunk);
-        chunk.seen = proof_.Look(chunk.records);
-        if (!top_) StripKeys(chunk);
+        if (sets_) {
+          sets_->Change(chunk);
+        } else if (groups_) {
+          groups_->Change(chunk);
+        }
+        if (!sets_ || !groups_) EndChange(chunk);
         const std::lock_guard lock(chunks->mutex);
         if (--chunks->unready == 0) chunks->ready.notify_one();
       });
@@ -314,7 +318,14 @@ class StagedSink : public WindowSink {
       std::unique_lock lock(chunks->mutex);
       pipeline_.Wait(lock, chunks->ready, [&] { return chunks->unready == 0; });
     }
-    if (sets_ || job_.spec.order.needs_groups()) JoinGroups(chunks->list);
+    if (sets_) JoinSets(chunks->list);
+    if (sets_ && groups_) ChangeGroups(chunks->list);
+    if (job_.spec.order.needs_groups()) JoinGroups(chunks->list);
+    PutChanged(chunks);
+  }
+
+  /// Writes chunks that have passed the stages for sets and for groups.
+  void PutChanged(const std::shared_ptr<Chunks>& chunks) {
     for (Chunk& chunk : chunks->list) {
       if (top_) TakeTop(chunk);
       if (gaps_) chunk.edits = gaps_->Take(std::exchange(chunk.stripped, {}));
@@ -325,31 +336,61 @@ class StagedSink : public WindowSink {
     job_.progress.Advance(chunks->window.bytes);
   }
 
-  /// Inserts the groups of equal records that were open and end in one of these chunks, or the records of groups that
-  /// go on in one of them.
-  void JoinGroups(std::vector<Chunk>& chunks) {
+  /// Calls join(chunk) for each chunk, and inserts the chunk that it returns, if there is one, before the chunk.
+  template <typename Join>
+  static void InsertJoined(std::vector<Chunk>& chunks, Join join) {
     std::vector<Chunk> joined;
     joined.reserve(2 * chunks.size());
     for (Chunk& chunk : chunks) {
-      std::optional<Chunk> before = sets_ ? sets_->Join(chunk) : groups_->Join(chunk);
-      if (before) joined.push_back(Ended(std::move(*before)));
+      if (std::optional<Chunk> before = join(chunk)) joined.push_back(std::move(*before));
       joined.push_back(std::move(chunk));
     }
     chunks = std::move(joined);
   }
 
-  /// Returns a chunk that JoinGroups() inserts, in the state of a chunk that a worker has changed.
-  Chunk Ended(Chunk group) const {
-    if (!top_) StripKeys(group);
-    return group;
+  /// Inserts the records of groups that go on in one of these chunks.
+  void JoinSets(std::vector<Chunk>& chunks) {
+    InsertJoined(chunks, [&](Chunk& chunk) {
+      std::optional<Chunk> before = sets_->Join(chunk);
+      if (before && !groups_) EndChange(*before);
+      return before;
+    });
+  }
+
+  /// Does the stage for groups, on workers, if it comes after that for sets. Only then it is known which records the
+  /// sets have kept at the front of a chunk.
+  void ChangeGroups(std::vector<Chunk>& chunks) {
+    for (Chunk& chunk : chunks) {
+      if (!chunk.records.empty()) groups_->LookInOrder(chunk);
+    }
+    workers_.ForEach(chunks.size(), [&](std::uint64_t i) {
+      groups_->Change(chunks[i]);
+      EndChange(chunks[i]);
+    });
+  }
+
+  /// Inserts the groups of equal records that were open and end in one of these chunks.
+  void JoinGroups(std::vector<Chunk>& chunks) {
+    InsertJoined(chunks, [&](Chunk& chunk) {
+      std::optional<Chunk> before = groups_->Join(chunk);
+      if (before) EndChange(*before);
+      return before;
+    });
+  }
+
+  /// Does what the stages for sets and for groups leave to do for a chunk, in any order of chunks.
+  void EndChange(Chunk& chunk) const {
+    chunk.seen = proof_.Look(chunk.records);
+    if (!top_) StripKeys(chunk);
   }
 
   void PutLastGroup() {
     std::optional<Chunk> last = groups_->End();
     if (!last) return;
+    EndChange(*last);
     const auto chunks = std::make_shared<Chunks>();
-    chunks->list.push_back(Ended(std::move(*last)));
-    Put(chunks);
+    chunks->list.push_back(std::move(*last));
+    PutChanged(chunks);
   }
 
   void PutLargest() {
@@ -379,6 +420,7 @@ class StagedSink : public WindowSink {
   void StripKeys(Chunk& chunk) const {
     if (job_.spec.target.keyed) return;
     if (job_.spec.target.placed) {
+      if (chunk.form != nullptr) return WriteByPlaces(chunk);
       chunk.records = KeysToPlaces(chunk.records);
     } else if (gaps_) {
       chunk.records = StripGaps(chunk.records, keyed_, chunk.stripped);
@@ -389,6 +431,28 @@ class StagedSink : public WindowSink {
     if (chunk.form == nullptr) return;
     CountInserted(chunk);
     groups_->ProveSums(chunk);
+  }
+
+  /// Writes the counts and sums into the records, and the place of each record before it. The second sort of
+  /// --keep-order reads these records and knows no groups, so the proof needs their checksum.
+  void WriteByPlaces(Chunk& chunk) const {
+    std::vector<InputPlace> places;
+    ForEachRecord(chunk.records, job_.layout, [&](RecordSpan record) { places.push_back(InputPlace::Of(record)); });
+    chunk.records = DropKeys(chunk.records, job_.layout);
+    groups_->ProveSums(chunk);
+    std::vector<std::byte> lines, text;
+    RecordSum written;
+    auto place = places.begin();
+    chunk.ForEachResult([&](const GroupResult& group, RecordSpan record) {
+      text.clear();
+      chunk.form->Write(group, record, [&](RecordSpan part) { text.insert(text.end(), part.begin(), part.end()); });
+      written += SumRecord(text);
+      (place++)->AppendBefore(text, lines);
+    });
+    chunk.own = std::move(lines);
+    chunk.records = chunk.own;
+    chunk.form = nullptr;
+    proof_.AddWritten(written);
   }
 
   static constexpr std::uint64_t kLeastGaps = std::uint64_t{1} << 20, kLeastRows = kLeastGaps;
@@ -407,7 +471,7 @@ class StagedSink : public WindowSink {
   /// values of its records are added later, in the parts.
   const bool sums_ = HasSums(job_.spec);
   std::optional<GroupForm> form_;         ///< with --count or --sum
-  std::optional<Groups> groups_;          ///< with -u, unless there are sets
+  std::optional<Groups> groups_;          ///< with -u
   std::optional<Sets> sets_;              ///< with --minus or --intersect
   std::optional<FrontCounter> top_;       ///< with --top
   std::optional<LargestGroups> largest_;  ///< with --top and --by count
