@@ -85,8 +85,10 @@ file(CONFIGURE OUTPUT generated/version.hpp @ONLY CONTENT "#pragma once
 #define GPUSORT_CODEC_VERSION \"@codec_version@\"
 ")
 add_library(gpusort_codecs INTERFACE)
+add_library(gz_libraries INTERFACE)
+target_link_libraries(gz_libraries INTERFACE ZLIB::ZLIB PkgConfig::DEFLATE)
 set(codecs gz bz2 xz zst lz4)
-set(codec_libraries ZLIB::ZLIB BZip2::BZip2 LibLZMA::LibLZMA PkgConfig::ZSTD PkgConfig::LZ4)
+set(codec_libraries gz_libraries BZip2::BZip2 LibLZMA::LibLZMA PkgConfig::ZSTD PkgConfig::LZ4)
 foreach(codec library IN ZIP_LISTS codecs codec_libraries)
   add_library(gpusort_codec_${codec} OBJECT io/codec/modules/${codec}.cpp)
   target_include_directories(gpusort_codec_${codec} PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_BINARY_DIR}/generated)

@@ -31,6 +31,7 @@ class Gpusort(CMakePackage, CudaPackage):
     depends_on("abseil-cpp@20220623:")
     depends_on("re2")
     depends_on("zlib-api")
+    depends_on("libdeflate")
     depends_on("bzip2")
     depends_on("xz")
     depends_on("zstd@1.4:")
