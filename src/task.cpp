@@ -68,6 +68,7 @@ const JobSpec& Begin(const std::string& command, const Words& words, Process& pr
     }
   }
   CheckTaskOptions(spec);
+  if (process.spec.source.table) process.spec.source.table->alike_everywhere = true;
   BeginJob(process, "gpusort_task " + command);
   UseLocale(spec);
   process.record.emplace(spec);

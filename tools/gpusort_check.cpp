@@ -1042,7 +1042,7 @@ const tool::ToolHelp kHelp = {
      {"comment", 0, "CHAR", "csv, tsv: lines that begin with CHAR are no records"},
      {"null", 0, "TEXT", "columns that are TEXT are null, too; may be repeated", true},
      {"time", 0, "FORMAT", "log: a format of the times, in the letters of strptime; may be repeated", true},
-     {"timezone", 0, "ZONE", "log: the zone of times without a zone (default: TZ, or the zone of the machine)"},
+     {"timezone", 0, "ZONE", "as gpusort's option"},
      {"year", 0, "N", "log: as gpusort's option"},
      {"date", 0, "DAY", "log: as gpusort's option"},
      {"multiline", 0, "WHEN", "log: as gpusort's option", false, "auto indent none"},
@@ -1106,10 +1106,9 @@ const tool::ToolHelp kHelp = {
       "  gpusort_check --format log --timezone UTC --against a.log b.log merged.log\n"}},
     "gpusort(1), gpusort_gen(1)"};
 
-constexpr const char* kLogOptions[] = {"time",      "timezone", "year",  "date",
-                                       "multiline", "since",    "until", "prefix-name"};
-constexpr const char* kTableOptions[] = {"zero-terminated", "header",  "no-header", "delimiter",     "quote",
-                                         "escape",          "comment", "null",      "decimal-point", "thousands"};
+constexpr const char* kLogOptions[] = {"time", "year", "date", "multiline", "since", "until", "prefix-name"};
+constexpr const char* kTableOptions[] = {"zero-terminated", "header", "no-header",     "delimiter", "quote",   "escape",
+                                         "comment",         "null",   "decimal-point", "thousands", "timezone"};
 
 /// Returns the format and the keys of lines or records with columns.
 check::Table ParseTable(const tool::Typed& typed) {
@@ -1170,6 +1169,19 @@ check::Table ParseTable(const tool::Typed& typed) {
     }
   }
   table.whole.rule.descending = typed.has("reverse");
+  const auto has_zone = [](const auto& key) {
+    return key.rule.type == check::Type::kTimestamp || key.rule.type == check::Type::kTime;
+  };
+  const bool dump = table.kind == Kind::kDump || table.kind == Kind::kInserts;
+  const bool zoned = !dump && table.kind != Kind::kCopyBinary && std::ranges::any_of(table.keys, has_zone);
+  only_if(zoned, "timezone");
+  if (!zoned) return table;
+  try {
+    check::SetZone(typed.value("timezone"));
+  } catch (const check::BadRule& error) {
+    FailUsage(std::string("--timezone: ") + error.what());
+  }
+  if (typed.has("timezone")) check::ReadTimesAsLocal();
   return table;
 }
 
@@ -1194,7 +1206,7 @@ check::LogRules ParseLogs(const tool::Typed& typed) {
   }
   try {
     for (const std::string& format : rules.formats) check::CheckTimeFormat(format);
-    check::SetLogZone(rules.zone);
+    check::SetZone(rules.zone);
     if (typed.has("since")) rules.since = check::ReadBound(typed.value("since"));
     if (typed.has("until")) rules.until = check::ReadBound(typed.value("until"));
   } catch (const check::BadRule& error) {
@@ -1287,7 +1299,7 @@ Job ParseJob(const tool::Typed& typed) {
     for (const auto& [option, values] : typed.values) {
       static constexpr std::string_view kMeant[] = {"format", "reverse", "unique", "stable", "against", "threads"};
       const auto has = [&](const auto& names) { return std::ranges::find(names, option) != std::end(names); };
-      if (has(kMeant) || has(kLogOptions)) continue;
+      if (has(kMeant) || has(kLogOptions) || option == "timezone") continue;
       FailUsage("--" + option + " has no meaning with --format log" +
                 (option == "any-order" ? "; --format lines --any-order compares the lines" : ""));
     }

@@ -303,9 +303,9 @@ constexpr OptionRow kRows[] = {
      .about = "a regular expression that finds the times of a log"},
     {.section = kTables, .name = "timezone", .argument = "ZONE", .traits = kWithCheck | kTablesOnly,
      .set = [](Typed& to, Text text) { to.table.zone = text; },
-     .takes = kTakesTime,
-     .help = "the time zone of times without a zone: a name of the IANA database or an offset (default: TZ, then the "
-             "machine's zone)"},
+     .takes = kTakesZone,
+     .help = "the time zone of times without a zone, and of abbreviations such as CST: a name of the IANA database or "
+             "an offset (default: TZ, then the machine's zone; UTC for columns without a zone)"},
     {.section = kTables, .name = "year", .argument = "N", .traits = kWithCheck | kTablesOnly,
      .set = [](Typed& to, Text text) { to.table.year = static_cast<unsigned>(ParseCount(text, 1000, 9999)); },
      .takes = kTakesTime,

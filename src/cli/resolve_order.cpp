@@ -251,6 +251,10 @@ void SetTableKeys(Typed& typed) {
     spec.source.table->keys.push_back(std::move(key));
     spec.source.type_note += ", key " + EscapeName(text);
   }
+  if (!spec.source.table->zone.empty() && !NeedsZone(*spec.source.table)) {
+    FailUsage(std::string("--timezone has no meaning without a key of the type timestamp or time") +
+              (typed.format.empty() ? "; for logs give --format log" : ""));
+  }
   for (const std::string& text : typed.sums) {
     spec.source.table->keys.push_back(ParseSum(text, row, spec.source.table->keys, decimal_point, thousands));
     spec.source.type_note += ", sum of " + EscapeName(text);

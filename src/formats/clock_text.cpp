@@ -203,9 +203,9 @@ std::optional<ClockTime> ParseClock(std::string_view text) {
     reader.SkipSpace();
   }
   std::optional<std::int64_t> offset;
+  clock.zone_word = ZoneWordOf(reader.rest());
   if (!TakeZone(reader, offset) || !reader.done()) return std::nullopt;
-  clock.east = offset.value_or(0);
-  clock.time -= clock.east * kNanosOfSecond;
+  clock.MoveTo(offset.value_or(0));
   return clock;
 }
 

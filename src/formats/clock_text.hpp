@@ -6,14 +6,24 @@
 #include <optional>
 #include <string_view>
 
+#include "formats/time_text.hpp"
+
 namespace gpusort {
 
 __extension__ using WideNanos = __int128;
 
 /// A time of day such as 14:30, or a count of hours such as 100:30, with an optional time zone.
 struct ClockTime {
-  WideNanos time = 0;     ///< nanoseconds since midnight, in UTC; can be negative or more than a day
-  std::int64_t east = 0;  ///< local time minus UTC, in seconds; 0 if there is no zone
+  WideNanos time = 0;      ///< nanoseconds since midnight, in UTC; can be negative or more than a day
+  std::int64_t east = 0;   ///< local time minus UTC, in seconds; 0 if there is no zone
+  ZoneWord zone_word = 0;  ///< the abbreviation that gave `east`
+
+  /// Sets `east` to another offset of the same local time.
+  void MoveTo(std::int64_t other) {
+    constexpr std::int64_t kSecond = 1'000'000'000;
+    time -= WideNanos{other - east} * kSecond;
+    east = other;
+  }
 };
 
 /// Parses a time of day, such as 14:30:05.5, or a number of hours, such as -100:30. Returns std::nullopt for other

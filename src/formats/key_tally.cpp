@@ -78,8 +78,8 @@ void KeyTally::Add(const KeyTally& later) {
   replaced_tables.insert(later.replaced_tables.begin(), later.replaced_tables.end());
   other_form_lines.Add(later.other_form_lines);
   inner_times.Add(later.inner_times);
-  for (const auto& [input_of_notes, notes] : later.log_notes) {
-    log_notes[input_of_notes].insert(notes.begin(), notes.end());
+  for (const auto& [input_of_notes, notes] : later.time_notes) {
+    time_notes[input_of_notes].insert(notes.begin(), notes.end());
   }
   if (other_width.count == 0) first_width = later.first_width;
   other_width.Add(later.other_width, record);

@@ -115,10 +115,11 @@ struct KeyTally {
   /// INSERT statements of a dump that are not sorted, because they have no rows (INSERT ... SELECT) or do not begin at
   /// the start of a line.
   Lines left_inserts;
-  /// LogTimes::notes of each log that may be read wrongly, by the index of the input. The job prints them as warnings.
-  std::map<std::uint32_t, std::map<std::string, std::string>> log_notes;
-  /// Only for logs: the abbreviations of zones (ZoneWord) for which `log_notes` has the warning, if they need one.
-  /// Add() ignores this member.
+  /// What was assumed about the times of each input that may be read wrongly, by the index of the input: see
+  /// LogTimes::notes. The job prints these texts as warnings.
+  std::map<std::uint32_t, std::map<std::string, std::string>> time_notes;
+  /// The abbreviations of zones (ZoneWord) for which `time_notes` has the warning, if they need one. Add() ignores this
+  /// member.
   std::bitset<256> noted_words;
   Seen other_width;               ///< records that have more or fewer columns than the header
   std::uint64_t first_width = 0;  ///< the number of columns in the first record that `other_width` counts

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <ctime>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <utility>
 
@@ -176,19 +177,9 @@ std::int64_t GzipTimeOf(const std::string& path, std::int64_t size) {
 LogsFormat::LogsFormat(const JobSpec& spec)
     : TableFormat(spec),
       inputs_(spec.source.inputs),
-      zone_(table_.zone),
+      zone_(words_->zone()),
       window_(table_.since, table_.until, zone_),
       walks_(table_.year != 0 || table_.date || table_.multiline != Multiline::kAuto) {
-  const std::map<std::string, std::int64_t> used = zone_.Abbreviations();
-  for (unsigned word = 1; word <= LastZoneWord(); ++word) {
-    const ZoneWordFacts facts = FactsOf(static_cast<ZoneWord>(word));
-    const auto found = used.find(std::string(facts.name));
-    WordMeaning& meaning = words_.emplace_back();
-    meaning.of_zone = found != used.end();
-    meaning.east = meaning.of_zone ? found->second : facts.east;
-    meaning.later = meaning.east - facts.east;
-    meaning.warns = meaning.of_zone ? meaning.later != 0 && table_.zone.empty() : facts.ambiguous;
-  }
   for (const ColumnKey& key : table_.keys) {
     is_time_.push_back(LogKeys::IsTime(key));
     if (!is_time_.back() || key.rule.type == ValueType::kTimestamp) continue;
@@ -294,7 +285,10 @@ std::string LogsFormat::DescribeInput(RecordSpan front, const ScanState& state) 
   const Byte* const end = AsBytes(front.data()) + front.size();
   for (const Byte* p = AsBytes(front.data()); p != end; p = AfterLine(p, end)) {
     const std::string_view line = LineAt(p, end);
-    NoteWord(scratch.times.Read(log, line), line, notes);
+    const LogTime time = scratch.times.Read(log, line);
+    if (!time.instant || time.instant->zone_word == 0) continue;
+    const std::string doubt = words_->Doubt(time.instant->zone_word);
+    if (!doubt.empty()) notes.try_emplace(doubt, line);
   }
   for (const auto& note : notes) text += "; " + NoteText(note);
   ScanState at = state;
@@ -389,33 +383,11 @@ bool LogsFormat::SetDate(LogTime& time, LogState& log) const {
   return true;
 }
 
-void LogsFormat::TakeMeaning(LogTime& time) const {
-  const WordMeaning& meaning = words_[time.instant->zone_word - 1u];
-  time.instant->seconds -= meaning.later;
-  time.east = meaning.east;
-}
-
-std::string LogsFormat::WordNote(ZoneWord word) const {
-  const WordMeaning& meaning = words_[word - 1u];
-  std::string name(FactsOf(word).name);
-  for (char& letter : name) letter = static_cast<char>(letter - 'a' + 'A');
-  const std::int64_t minutes = std::abs(meaning.east) / kMinute;
-  const std::string taken = fmt::format("the zone {} was taken for {}{:02}:{:02}", name, meaning.east < 0 ? '-' : '+',
-                                        minutes / 60, minutes % 60);
-  if (meaning.of_zone) return taken + ", as in " + zone_.name() + "; --timezone NAME gives the meaning in another zone";
-  const char* const example = name == "IST" ? ", such as Asia/Kolkata" : name == "CST" ? ", such as Asia/Shanghai" : "";
-  return taken + ", and the word has other meanings; --timezone NAME of a zone that uses the word" + example +
-         " gives its meaning, and --time with " + name + " as text instead of %Z reads times of any --timezone";
-}
-
-void LogsFormat::NoteWord(const LogTime& time, std::string_view line, std::map<std::string, std::string>& notes) const {
-  constexpr std::size_t kMostShown = 100;
-  if (!time.instant || time.instant->zone_word == 0 || !words_[time.instant->zone_word - 1u].warns) return;
-  notes.try_emplace(WordNote(time.instant->zone_word), line.substr(0, kMostShown));
-}
-
 void LogsFormat::CompleteTime(LogTime& time, LogState& log, LogScratch& scratch) const {
-  if (time.instant && time.instant->zone_word != 0) TakeMeaning(time);
+  if (time.instant && time.instant->zone_word != 0) {
+    words_->Apply(*time.instant);
+    time.east = words_->EastOf(time.instant->zone_word);
+  }
   const bool dated = !time.lacks_date && (!time.lacks_year || table_.year == 0);
   if (time.instant && !dated && !SetDate(time, log)) time = {};
   if (time.instant && !time.lacks_zone) {
@@ -584,6 +556,8 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
   if (head && !late && p != end) {
     NoteHead(Text(begin, p), *state.log.times, time, *scratch.inner, tally);
   }
+  if (!state.log.times->notes.empty()) tally.time_notes.try_emplace(tally.input, state.log.times->notes);
+  if (time.instant) NoteZone(time.instant->zone_word, line, tally);
   tally.lacks_zone |= time.lacks_zone;
   tally.lacks_year |= time.lacks_year && table_.year == 0;
   scratch.left_out = !window_.Takes(time.instant, tally.window);
@@ -613,11 +587,6 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
   }
   if (record_end == nullptr) record_end = end_of();
   ++tally.log_records;
-  if (!state.log.times->notes.empty()) tally.log_notes.try_emplace(tally.input, state.log.times->notes);
-  if (time.instant && time.instant->zone_word != 0 && !tally.noted_words[time.instant->zone_word]) {
-    tally.noted_words.set(time.instant->zone_word);
-    NoteWord(time, line, tally.log_notes[tally.input]);
-  }
   const auto size = static_cast<std::uint64_t>(record_end - begin);
   scratch.one_line = p == begin && record_end == AfterLine(line, end) && record_end[-1] == '\n';
   if (alone_.log.alone && !scratch.left_out) RequireAlone(records.first(size), time, scratch);

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -90,14 +89,6 @@ class LogsFormat : public TableFormat {
   /// missing, takes it from the records before or from the options. On entry, `log` must be the parser's state before
   /// the record. On return, it is the state after the record.
   void CompleteTime(LogTime& time, LogState& log, LogScratch& scratch) const;
-  /// Reads the abbreviation of a zone in the timestamp (Instant::zone_word) as that of `zone_`, if this zone uses the
-  /// abbreviation.
-  void TakeMeaning(LogTime& time) const;
-  /// Returns a warning that an abbreviation of a zone in a timestamp has several meanings, and says which one was
-  /// taken.
-  std::string WordNote(ZoneWord word) const;
-  /// Adds the warning about an abbreviation in the timestamp of `line` to `notes`, if there is one.
-  void NoteWord(const LogTime& time, std::string_view line, std::map<std::string, std::string>& notes) const;
   /// Adds the missing day to a timestamp without a date (--date), or the missing year to a timestamp without a year
   /// (--year). Uses log.day and log.year, and updates them. Returns false if the resulting date does not exist.
   bool SetDate(LogTime& time, LogState& log) const;
@@ -116,19 +107,11 @@ class LogsFormat : public TableFormat {
   void RequireAlone(RecordSpan record, const LogTime& time, LogScratch& scratch) const;
 
   const std::vector<std::string>& inputs_;
-  const Zone zone_;
+  const Zone& zone_;
   const TimeWindow window_;
-  /// How an abbreviation of a zone is read.
-  struct WordMeaning {
-    std::int64_t east = 0;   ///< local time minus UTC in seconds
-    std::int64_t later = 0;  ///< `east` minus ZoneWordFacts::east
-    bool of_zone = false;    ///< true: `zone_` uses the abbreviation
-    bool warns = false;      ///< true: the abbreviation can mean another offset, and no option says which
-  };
-  std::vector<WordMeaning> words_;  ///< for each ZoneWord, from 1 on: its meaning is element `word - 1`
-  ScanState alone_;                 ///< the state for reading a record alone, from TableOptions::alone
-  std::vector<bool> is_time_;       ///< for each key: the result of LogKeys::IsTime()
-  const bool walks_;                ///< true: a record's timestamp can depend on all records before it
+  ScanState alone_;            ///< the state for reading a record alone, from TableOptions::alone
+  std::vector<bool> is_time_;  ///< for each key: the result of LogKeys::IsTime()
+  const bool walks_;           ///< true: a record's timestamp can depend on all records before it
 };
 
 }  // namespace gpusort

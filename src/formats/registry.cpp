@@ -33,6 +33,12 @@ const FormatRow& RowOf(const TableOptions& table) {
   return *row;
 }
 
+bool NeedsZone(const TableOptions& table) {
+  const unsigned takes = RowOf(table).takes;
+  return (takes & kTakesZone) != 0 &&
+         ((takes & kTakesTime) != 0 || std::ranges::any_of(table.keys, &ColumnKey::has_zone));
+}
+
 bool IsDump(const JobSpec& spec) {
   return spec.source.table && RowOf(*spec.source.table).names == ColumnNames::kTables;
 }

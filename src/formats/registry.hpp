@@ -29,7 +29,7 @@ enum FormatOption : unsigned {
   kTakesNull = 32,
   kTakesDecimal = 64,  ///< the options --decimal-point and --thousands
   kTakesSplit = 128,
-  kTakesTime = 256,       ///< the options of logs: --time, --timezone, --since, --until, --prefix-name
+  kTakesTime = 256,       ///< the options of logs: --time, --since, --until, --prefix-name
   kTakesFields = 512,     ///< keys that are regular expressions (~RE) or typed fields (N:TYPE), and the option -t
   kTakesLines = 1024,     ///< the options -s and -z
   kTakesDump = 2048,      ///< the option --strip-volatile
@@ -39,6 +39,7 @@ enum FormatOption : unsigned {
   kTakesCount = kCountsBefore | kCountsColumn | kCountsMember,
   kTakesPrefix = 32768,  ///< the option --header-prefix
   kTakesSum = 65536,     ///< the option --sum, which replaces a value of a record by a sum
+  kTakesZone = 131072,   ///< the option --timezone
 };
 
 /// The names of columns in -k options: names in the header, numbers, JSON paths, TABLE.COLUMN, or names of fields.
@@ -97,7 +98,7 @@ std::unique_ptr<TableFormat> MakeFormat(const JobSpec& spec) {
   return std::make_unique<Format>(spec);
 }
 
-inline constexpr unsigned kTakesValues = kTakesNull | kTakesDecimal | kTakesSplit,
+inline constexpr unsigned kTakesValues = kTakesNull | kTakesDecimal | kTakesSplit | kTakesZone,
                           kTakesRows = kTakesValues | kTakesDelimiter | kTakesHeader | kCountsColumn | kTakesSum,
                           kTakesInserts = kTakesDecimal | kTakesDump, kTakesCopies = kTakesInserts | kTakesNull,
                           kTakesCsv = kTakesRows | kTakesQuote | kTakesComment | kTakesNoHeader | kTakesPrefix;
@@ -106,7 +107,8 @@ inline constexpr FormatRow kFormatRows[] = {
     {"csv", ".csv", kReadsCsv, ColumnNames::kHeader, kTakesCsv, ',', '"', -1, 1, "\\N", MakeCsvFormat},
     {"tsv", ".tsv", kReadsOtherCsv, ColumnNames::kHeader, kTakesCsv, '\t', -1, -1, 1, "\\N", MakeCsvFormat},
     {"jsonl", ".jsonl .ndjson .json", kReadsJson, ColumnNames::kPaths,
-     kTakesDecimal | kTakesSplit | kCountsMember | kTakesSum, 0, -1, '\\', 0, "", MakeJsonFormat, PathHint},
+     kTakesDecimal | kTakesSplit | kTakesZone | kCountsMember | kTakesSum, 0, -1, '\\', 0, "", MakeJsonFormat,
+     PathHint},
     {"pgcopy", "", kReadsRows, ColumnNames::kNumbers, kTakesRows, '\t', -1, '\\', 0, "", MakeFormat<CopyFormat>},
     {"pgcopy-csv", "", kReadsOtherCsv, ColumnNames::kHeader, kTakesCsv, ',', '"', -1, 0, "", MakeCsvFormat},
     {"pgcopy-binary", "", kReadsBinaryRows, ColumnNames::kNumbers, kTakesSplit, 0, -1, '\\', 0, "",
@@ -165,6 +167,8 @@ const FormatRow* FindFormat(std::string_view name);
 const FormatRow* FormatOfFile(std::string_view path);
 /// Returns the format that table.name names. Throws Error(kInternal) if there is no such format.
 const FormatRow& RowOf(const TableOptions& table);
+/// Returns true if the meaning of a time can depend on the zone of the job (--timezone).
+bool NeedsZone(const TableOptions& table);
 /// Returns true if the job sorts a dump of a database, whose rows stand between other statements.
 bool IsDump(const JobSpec& spec);
 /// Returns the word that messages use for a column of this format: "column", "path" or "field".

@@ -112,6 +112,13 @@ std::string IsItDelimiter(unsigned char delimiter) {
                      delimiter == '\t' ? "\\t" : std::string(1, static_cast<char>(delimiter)));
 }
 
+/// Returns how abbreviations of zones are read, or null if no key needs that.
+std::shared_ptr<const ZoneWords> WordsOf(const TableOptions& table) {
+  if (!NeedsZone(table)) return nullptr;
+  const Zone zone(table.zone.empty() && table.alike_everywhere ? "UTC" : table.zone);
+  return std::make_shared<const ZoneWords>(zone, (RowOf(table).takes & kTakesTime) != 0 || !table.zone.empty());
+}
+
 ValueRule WholeRule(const TableOptions& table) {
   ValueRule rule;
   rule.descending = table.reverse;
@@ -179,11 +186,12 @@ void PutPlace(std::uint64_t seed, const KeyTally& tally, FieldWriter& out) {
 
 TableFormat::TableFormat(const JobSpec& spec)
     : table_(*spec.source.table),
+      words_(WordsOf(table_)),
       quote_of_values_(RowOf(table_).names == ColumnNames::kPaths ? '"' : table_.quote),
       whole_(WholeRule(table_)) {
   for (const ColumnKey& key : table_.keys) {
     wanted_.Add(key.number - (key.number > 0 ? 1 : 0), keys_.size());
-    keys_.emplace_back(key.rule);
+    keys_.emplace_back(key.rule, words_);
     if (!key.summed) ++sort_keys_;
   }
   for (const ColumnKey& key : table_.keys) CheckKey(key);
@@ -440,7 +448,19 @@ bool TableFormat::PutValue(std::size_t key, const Field& field, FieldWriter& out
     if (seen.unlisted.count == 0) seen.unlisted_value = field.text.substr(0, kMostQuoted + 1);
     seen.unlisted.Note(tally);
   }
-  return keys_[key].Put(field.text, out, &tally.lacks_zone);
+  ZoneDoubt doubt;
+  if (!keys_[key].Put(field.text, out, &doubt)) return false;
+  tally.lacks_zone |= doubt.lacks_zone;
+  NoteZone(doubt.word, field.text, tally);
+  return true;
+}
+
+void TableFormat::NoteZone(ZoneWord word, std::string_view text, KeyTally& tally) const {
+  constexpr std::size_t kMostShown = 100;
+  if (word == 0 || words_ == nullptr || tally.noted_words[word]) return;
+  tally.noted_words.set(word);
+  const std::string doubt = words_->Doubt(word);
+  if (!doubt.empty()) tally.time_notes[tally.input].try_emplace(doubt, text.substr(0, kMostShown));
 }
 
 void TableFormat::KeepExample(std::string_view record, KeyTally& tally) {
@@ -524,8 +544,7 @@ void TableFormat::Resolve(const std::vector<std::string>& names) {
 
 namespace {
 
-/// Returns the warnings about what was assumed about the times of logs. Each text is given once, for the first input
-/// that has it.
+/// Returns the warnings about what was assumed about times. Each text is given once, for the first input that has it.
 std::vector<std::string> DescribeNotes(const JobSpec& spec, const KeyTally& tally) {
   constexpr std::size_t kMostNotes = 5;
   struct Note {
@@ -533,7 +552,7 @@ std::vector<std::string> DescribeNotes(const JobSpec& spec, const KeyTally& tall
     std::size_t more = 0;  ///< the number of further inputs with this text
   };
   std::vector<Note> notes;
-  for (const auto& [input, of_input] : tally.log_notes) {
+  for (const auto& [input, of_input] : tally.time_notes) {
     for (const auto& note : of_input) {
       const auto known = std::ranges::find(notes, note.first, &Note::text);
       if (known != notes.end()) {
@@ -546,8 +565,9 @@ std::vector<std::string> DescribeNotes(const JobSpec& spec, const KeyTally& tall
   std::vector<std::string> lines;
   for (const Note& note : notes) {
     if (lines.size() == kMostNotes) {
+      const bool log = (RowOf(*spec.source.table).takes & kTakesTime) != 0;
       lines.push_back("not shown: " + Counted(notes.size() - kMostNotes, "more warning") +
-                      " about the times of logs; --explain shows what was found");
+                      (log ? " about the times of logs; --explain shows what was found" : " about zones of times"));
       break;
     }
     lines.push_back(note.shown);
@@ -636,9 +656,11 @@ void DescribeWidths(const JobSpec& spec, const KeyTally& tally, std::vector<std:
 void DescribeTimes(const JobSpec& spec, const KeyTally& tally, std::vector<std::string>& lines) {
   const TableOptions& table = *spec.source.table;
   const bool log = (RowOf(table).takes & kTakesTime) != 0;
-  if (tally.lacks_zone && (!log || table.zone.empty())) {
+  if (tally.lacks_zone && table.zone.empty()) {
+    const bool takes = (RowOf(table).takes & kTakesZone) != 0;
     lines.push_back("timestamps without a zone were taken as " +
-                    (log ? "times of " + Zone(table.zone).name() + "; --timezone ZONE gives another zone" : "UTC"));
+                    (log ? "times of " + Zone(table.zone).name() : std::string("UTC")) +
+                    (takes ? "; --timezone ZONE gives another zone" : ""));
   }
   const bool alike = tally.log_records > 1 && 10 * tally.alike_lines >= 9 * tally.log_records;
   if (tally.untimed_lines > tally.log_records && !alike) {

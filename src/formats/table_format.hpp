@@ -114,6 +114,9 @@ class TableFormat : public RecordFormat, public KeyScheme {
   /// PutKeys() writes nothing. Call this in the constructor, and only if records carry their place.
   void SortByWholeRecord(bool descending);
   bool IsNull(std::string_view unquoted) const;
+  /// Adds the warning about the abbreviation `word` of a zone to `tally`, if one is needed. `text` has the
+  /// abbreviation. `word` may be 0.
+  void NoteZone(ZoneWord word, std::string_view text, KeyTally& tally) const;
   /// Finds the columns of the keys in the header, whose column names are `names`. If a column is missing, throws
   /// Error(kUsage) with a list of the names.
   void Resolve(const std::vector<std::string>& names);
@@ -121,6 +124,8 @@ class TableFormat : public RecordFormat, public KeyScheme {
   [[noreturn]] static void FailKey(const ColumnKey& key, const std::string& why);
 
   const TableOptions& table_;
+  /// How times without a zone and abbreviations of zones are read. Null: no key needs the zone of the job.
+  const std::shared_ptr<const ZoneWords> words_;
   std::vector<ValueKey> keys_;  ///< the sort keys, and then the columns of --sum
   /// The columns that the job sorts by. If the keys are names of columns, call Resolve() first.
   KeyColumns wanted_;

@@ -1,7 +1,5 @@
 #include "formats/time_keys.hpp"
 
-#include "formats/clock_text.hpp"
-
 namespace gpusort::keys {
 namespace {
 
@@ -60,15 +58,12 @@ void PutNanos(WideNanos time, KeyBytes& out) {
 
 }  // namespace
 
-bool PutTimeText(TextReader reader, KeyBytes& out) {
-  const std::optional<ClockTime> clock = ParseClock(reader.rest());
-  if (!clock) return false;
-  PutNanos(clock->time, out);
+void PutClock(const ClockTime& clock, KeyBytes& out) {
+  PutNanos(clock.time, out);
   // Of two equal times in UTC, the one in the eastern zone comes first.
   constexpr std::int64_t kDay = 86400;
-  out.Put(clock->east > 0 ? kText - 1 : clock->east == 0 ? kText : kText + 1);
-  if (clock->east != 0) PutFixed<3>(static_cast<std::uint64_t>(kDay - clock->east), out);
-  return true;
+  out.Put(clock.east > 0 ? kText - 1 : clock.east == 0 ? kText : kText + 1);
+  if (clock.east != 0) PutFixed<3>(static_cast<std::uint64_t>(kDay - clock.east), out);
 }
 
 bool PutIntervalText(TextReader reader, KeyBytes& out) {

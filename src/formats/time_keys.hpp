@@ -4,6 +4,7 @@
 #include <limits>
 #include <string_view>
 
+#include "formats/clock_text.hpp"
 #include "formats/key_bytes.hpp"
 #include "formats/time_text.hpp"
 
@@ -20,9 +21,7 @@ void PutDay(const Day& day, KeyBytes& out);
 /// Appends the sort key of the date in `text`. Returns false and appends nothing if `text` is no date.
 bool PutDayText(std::string_view text, KeyBytes& out);
 void PutInstant(const Instant& instant, KeyBytes& out);
-/// Appends the sort key of the time of day in `reader`. Returns false and appends nothing if the string is no time of
-/// day.
-bool PutTimeText(TextReader reader, KeyBytes& out);
+void PutClock(const ClockTime& clock, KeyBytes& out);
 /// Appends the sort key of the length of time in `reader`. Returns false and appends nothing if the string is neither
 /// an interval nor an infinity.
 bool PutIntervalText(TextReader reader, KeyBytes& out);

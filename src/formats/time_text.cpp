@@ -210,8 +210,9 @@ std::optional<Instant> ParseApache(TextReader reader) {
   civil.year = reader.TakeNumber(4);
   if (!reader.Take(':') || !TakeClock(reader, false, clock)) return std::nullopt;
   reader.SkipSpace();
+  const ZoneWord word = ZoneWordOf(reader.rest());
   if (!TakeZone(reader, offset) || !reader.done()) return std::nullopt;
-  return InstantOf(civil, clock, offset);
+  return InstantOf(civil, clock, offset, word);
 }
 
 /// Reads digits that count time since 1970. `reader` holds `digits` digits and perhaps a fraction.

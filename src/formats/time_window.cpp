@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <map>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -37,14 +36,7 @@ std::optional<Instant> BoundOf(std::string_view text, const Zone& zone) {
   std::optional<Instant> instant = TimeOf(text);
   if (!instant) throw Error(ErrorCode::kInternal, "a bound of the window is no time");
   if (!instant->zoned) instant->seconds = zone.ToUtc(instant->seconds);
-  if (instant->zone_word != 0) {
-    // As in the times of the log, an abbreviation means that of the zone, if the zone uses it.
-    const ZoneWordFacts facts = FactsOf(instant->zone_word);
-    const std::map<std::string, std::int64_t> used = zone.Abbreviations();
-    if (const auto found = used.find(std::string(facts.name)); found != used.end()) {
-      instant->seconds -= found->second - facts.east;
-    }
-  }
+  if (instant->zone_word != 0) ZoneWords(zone, true).Apply(*instant);  // as in the times of the log
   return instant;
 }
 

@@ -15,6 +15,7 @@
 #include "formats/time_keys.hpp"
 #include "formats/time_text.hpp"
 #include "formats/value_keys.hpp"
+#include "formats/zone.hpp"
 #include "kernels/error.hpp"
 
 namespace gpusort {
@@ -75,7 +76,8 @@ bool HasClock(std::string_view format) {
 }
 
 /// Appends the key of a value whose type ignores white space around it. `text` must be without that white space.
-/// Timestamps are handled elsewhere. Returns false and appends nothing if the text is no value of the type.
+/// Timestamps and times of day are handled elsewhere. Returns false and appends nothing if the text is no value of the
+/// type.
 bool PutParsed(const ValueRule& rule, TextReader text, KeyBytes& out) {
   switch (rule.type) {
     case ValueType::kInt:
@@ -90,8 +92,6 @@ bool PutParsed(const ValueRule& rule, TextReader text, KeyBytes& out) {
       return keys::PutBoolText(text.rest(), out);
     case ValueType::kDate:
       return keys::PutDayText(text.rest(), out);
-    case ValueType::kTime:
-      return keys::PutTimeText(text, out);
     case ValueType::kInterval:
       return keys::PutIntervalText(text, out);
     case ValueType::kIp:
@@ -109,6 +109,27 @@ bool PutParsed(const ValueRule& rule, TextReader text, KeyBytes& out) {
     default:
       return false;
   }
+}
+
+/// Returns the timestamp in `text`, and sets `doubt`. `zones` may be null.
+std::optional<Instant> ReadInstant(std::string_view text, const std::string& format, const ZoneWords* zones,
+                                   ZoneDoubt& doubt) {
+  std::optional<Instant> instant = format.empty() ? ParseInstant(text) : ParseInstantBy(format, text);
+  if (!instant) return instant;
+  doubt = {!instant->zoned, instant->zone_word};
+  if (zones == nullptr) return instant;
+  zones->Apply(*instant);
+  if (!instant->zoned && zones->local()) instant->seconds = zones->zone().ToUtc(instant->seconds, true);
+  return instant;
+}
+
+/// Returns the time of day in `text`, and sets `doubt`. `zones` may be null.
+std::optional<ClockTime> ReadClock(std::string_view text, const ZoneWords* zones, ZoneDoubt& doubt) {
+  std::optional<ClockTime> clock = ParseClock(text);
+  if (!clock) return clock;
+  doubt = {false, clock->zone_word};
+  if (zones != nullptr && clock->zone_word != 0) clock->MoveTo(zones->EastOf(clock->zone_word));
+  return clock;
 }
 
 }  // namespace
@@ -153,8 +174,11 @@ std::optional<ValueType> LooksLike(std::string_view text) {
   return std::nullopt;
 }
 
-ValueKey::ValueKey(const ValueRule& rule)
-    : rule_(rule), time_format_(CheckedTimeFormat(rule.time_format)), collates_(CollatesByLocale()) {
+ValueKey::ValueKey(const ValueRule& rule, std::shared_ptr<const ZoneWords> zones)
+    : rule_(rule),
+      zones_(std::move(zones)),
+      time_format_(CheckedTimeFormat(rule.time_format)),
+      collates_(CollatesByLocale()) {
   const bool day = rule.type == ValueType::kDate;
   if (!rule.time_format.empty() && !day && rule.type != ValueType::kTimestamp) {
     throw Error(ErrorCode::kUsage, "only dates and timestamps have a format: " + QuoteWord(rule.time_format));
@@ -191,19 +215,22 @@ bool ValueKey::Lists(std::string_view text) const {
   return NumberOfLabels(TextReader::Trimmed(text).rest()).has_value();
 }
 
-bool ValueKey::Put(std::string_view text, FieldWriter& out, bool* lacks_zone) const {
+bool ValueKey::Put(std::string_view text, FieldWriter& out, ZoneDoubt* doubt) const {
   constexpr ValueType kTexts[] = {ValueType::kText, ValueType::kNoCase, ValueType::kNatural, ValueType::kLocale};
   if (std::ranges::find(kTexts, rule_.type) != std::end(kTexts)) {
     PutBytes(text, out);
     return true;
   }
   KeyBytes key(out, rule_.descending);
+  ZoneDoubt seen;
   if (rule_.type == ValueType::kTimestamp) {
-    const std::optional<Instant> instant =
-        time_format_.empty() ? ParseInstant(text) : ParseInstantBy(time_format_, text);
+    const std::optional<Instant> instant = ReadInstant(text, time_format_, zones_.get(), seen);
     if (!instant) return false;
     keys::PutInstant(*instant, key);
-    if (!instant->zoned && lacks_zone != nullptr) *lacks_zone = true;
+  } else if (rule_.type == ValueType::kTime) {
+    const std::optional<ClockTime> clock = ReadClock(text, zones_.get(), seen);
+    if (!clock) return false;
+    keys::PutClock(*clock, key);
   } else if (HasLabels(rule_.type)) {
     std::optional<std::uint64_t> number = NumberOfLabels(text);
     if (!number) number = NumberOfLabels(TextReader::Trimmed(text).rest());
@@ -221,6 +248,7 @@ bool ValueKey::Put(std::string_view text, FieldWriter& out, bool* lacks_zone) co
     return false;
   }
   key.EndPlain();
+  if (doubt != nullptr) *doubt = seen;
   return true;
 }
 

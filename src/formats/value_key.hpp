@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,21 +28,32 @@ std::string ValueTypeNames();
 /// Returns std::nullopt if the type is uncertain, for example for a number with leading zeros.
 std::optional<ValueType> LooksLike(std::string_view text);
 
+class ZoneWords;
+
+/// What had to be assumed about the zone of a value.
+struct ZoneDoubt {
+  bool lacks_zone = false;  ///< true: a timestamp names no zone
+  ZoneWord word = 0;        ///< the abbreviation that names the zone of a timestamp or a time of day
+};
+
 /// Writes the sort keys of the values of one column.
 /// - Any thread may call the functions.
 /// - Each function that begins with Put writes one whole key to `out`.
 /// - The caller must not reverse `out` (set_reverse). The functions do this themselves for descending keys.
 class ValueKey {
  public:
+  /// `zones` says how timestamps without a zone and abbreviations of zones are read. Null: the former are UTC, and an
+  /// abbreviation has the meaning of FactsOf().
+  ///
   /// Throws Error(kUsage) if `rule` is invalid:
   /// * the time format is invalid or not allowed for the type,
   /// * an enum has no words,
   /// * the bytes for the decimal point and for thousands are equal, or can be part of a number.
-  explicit ValueKey(const ValueRule& rule);
+  explicit ValueKey(const ValueRule& rule, std::shared_ptr<const ZoneWords> zones = nullptr);
 
   /// Writes the key of the value in `text`. Returns false and writes nothing if `text` is no value of the rule's type.
-  /// - Sets *lacks_zone to true if `text` is a timestamp without a zone, which is read as UTC. Never sets *lacks_zone
-  ///   to false.
+  /// - If a timestamp without a zone is a local time that occurs twice, it is read as the second one, as in PostgreSQL.
+  /// - Sets *doubt if it is not null and `text` is a timestamp or a time of day.
   /// - The types text, nocase, natural and locale accept any bytes.
   /// - All other types ignore white space around the value.
   ///
@@ -75,7 +87,7 @@ class ValueKey {
   /// - enum: one of the words of the rule, in their order
   /// - set: words of the rule with commas between them (see ValueType::kSet)
   /// - order: the words of the rule in their order, then all other strings by unsigned bytes (see Lists)
-  bool Put(std::string_view text, FieldWriter& out, bool* lacks_zone = nullptr) const;
+  bool Put(std::string_view text, FieldWriter& out, ZoneDoubt* doubt = nullptr) const;
   /// Returns true if `text`, without white space around it, is one of the words of the rule.
   bool Lists(std::string_view text) const;
   void PutNull(FieldWriter& out) const;
@@ -111,6 +123,7 @@ class ValueKey {
   std::optional<std::uint64_t> NumberOfLabels(std::string_view text) const;
 
   const ValueRule rule_;
+  const std::shared_ptr<const ZoneWords> zones_;
   std::string time_format_;  ///< the time format, in the form that ParseInstantBy takes
   /// For the types kEnum, kSet and kOrder: the words of the type in alphabetical order, each with its position in the
   /// list of the type. Values sort by these positions.

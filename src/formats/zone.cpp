@@ -1,5 +1,7 @@
 #include "formats/zone.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -10,7 +12,6 @@
 
 #include "base/ascii.hpp"
 #include "base/gnu_quote.hpp"
-#include "formats/time_text.hpp"
 #include "kernels/error.hpp"
 
 namespace gpusort {
@@ -56,7 +57,7 @@ std::set<std::string, std::less<>> NamesOfZones() {
 
 }  // namespace
 
-Zone::Zone(const std::string& name) : name_(name) {
+Zone::Zone(const std::string& name) : name_(name), given_(!name.empty()) {
   if (const std::optional<int> offset = OffsetOf(name)) {
     zone_ = absl::FixedTimeZone(*offset);
     return;
@@ -128,6 +129,35 @@ bool Zone::Exists(std::string_view name) {
 
 std::int64_t Zone::ToLocal(std::int64_t utc) const {
   return zone_.At(absl::FromUnixSeconds(utc)).cs - absl::CivilSecond(1970, 1, 1);
+}
+
+ZoneWords::ZoneWords(const Zone& zone, bool local) : zone_(zone), local_(local) {
+  const std::map<std::string, std::int64_t> used = zone_.Abbreviations();
+  for (unsigned word = 1; word <= LastZoneWord(); ++word) {
+    const ZoneWordFacts facts = FactsOf(static_cast<ZoneWord>(word));
+    const auto found = used.find(std::string(facts.name));
+    Meaning& meaning = meanings_.emplace_back();
+    meaning.of_zone = found != used.end();
+    meaning.east = meaning.of_zone ? found->second : facts.east;
+    meaning.later = meaning.east - facts.east;
+    meaning.warns = meaning.of_zone ? meaning.later != 0 && !zone_.given() : facts.ambiguous;
+  }
+}
+
+std::string ZoneWords::Doubt(ZoneWord word) const {
+  constexpr std::int64_t kMinute = 60;
+  const Meaning& meaning = meanings_[word - 1u];
+  if (!meaning.warns) return "";
+  std::string name(FactsOf(word).name);
+  for (char& letter : name) letter = static_cast<char>(letter - 'a' + 'A');
+  const std::int64_t minutes = std::abs(meaning.east) / kMinute;
+  const std::string taken = fmt::format("the zone {} was taken for {}{:02}:{:02}", name, meaning.east < 0 ? '-' : '+',
+                                        minutes / 60, minutes % 60);
+  if (meaning.of_zone) return taken + ", as in " + zone_.name() + "; --timezone NAME gives the meaning in another zone";
+  const char* const example = name == "IST" ? ", such as Asia/Kolkata" : name == "CST" ? ", such as Asia/Shanghai" : "";
+  return taken + ", and the word has other meanings; --timezone NAME of a zone that uses the word" + example +
+         " gives its meaning, and --time or timestamp(FORMAT) with " + name +
+         " as text instead of %Z reads times of any --timezone";
 }
 
 }  // namespace gpusort

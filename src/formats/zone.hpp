@@ -1,4 +1,5 @@
-// Time zones of the IANA database, for timestamps that do not name their zones. Start at Zone.
+// Time zones of the IANA database, for timestamps that do not name their zones, and abbreviations of zones, which can
+// have several meanings. Start at Zone and ZoneWords.
 #pragma once
 
 #include <absl/time/time.h>
@@ -7,6 +8,9 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "formats/time_text.hpp"
 
 namespace gpusort {
 
@@ -52,6 +56,8 @@ class Zone {
   static bool Exists(std::string_view name);
   /// Returns false if TZ or the machine names a zone that does not exist.
   bool known() const { return problem_.empty(); }
+  /// Returns true if the constructor got a name, and false if the zone is that of TZ or of the machine.
+  bool given() const { return given_; }
   /// The name of the zone and its origin, for example "Europe/Berlin (the zone of this machine)".
   const std::string& name() const { return name_; }
 
@@ -61,6 +67,39 @@ class Zone {
   absl::TimeZone zone_;
   std::string name_;
   std::string problem_;  ///< an error message if TZ or the machine names no zone; otherwise empty
+  bool given_;
+};
+
+/// How the abbreviations of zones in the timestamps of a job are read. If the zone of the job uses an abbreviation, it
+/// means the time of this zone: IST is +05:30 in Asia/Kolkata. Otherwise FactsOf() gives the meaning.
+class ZoneWords {
+ public:
+  /// If `local` is true, timestamps without a zone are local times of `zone`. Otherwise they are UTC.
+  ZoneWords(const Zone& zone, bool local);
+
+  /// Returns local time minus UTC, in seconds. `word` must not be 0.
+  std::int64_t EastOf(ZoneWord word) const { return meanings_[word - 1u].east; }
+  /// Reads the abbreviation in `instant`, if there is one, as that of the zone of the job.
+  void Apply(Instant& instant) const {
+    if (instant.zone_word != 0) instant.seconds -= meanings_[instant.zone_word - 1u].later;
+  }
+  /// Returns a warning that says which meaning was taken for `word`, which must not be 0. Returns an empty text if no
+  /// warning is needed.
+  std::string Doubt(ZoneWord word) const;
+  const Zone& zone() const { return zone_; }
+  bool local() const { return local_; }
+
+ private:
+  struct Meaning {
+    std::int64_t east = 0;   ///< local time minus UTC in seconds
+    std::int64_t later = 0;  ///< `east` minus ZoneWordFacts::east
+    bool of_zone = false;    ///< true: `zone_` uses the abbreviation
+    bool warns = false;      ///< true: the abbreviation can mean another offset, and no option says which
+  };
+
+  const Zone zone_;
+  const bool local_;
+  std::vector<Meaning> meanings_;  ///< for each ZoneWord, from 1 on: its meaning is element `word - 1`
 };
 
 }  // namespace gpusort

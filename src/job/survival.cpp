@@ -61,7 +61,7 @@ Fingerprint OptionsFingerprint(const JobSpec& spec) {
   for (const auto& [name, value] : spec.survival.typed) fingerprint.emplace_back(name, Exact(value));
   fingerprint.emplace_back("the output", FullPath(spec.target.output));
   fingerprint.emplace_back("the locale", LocaleName());
-  if (spec.source.table && (RowOf(*spec.source.table).takes & kTakesTime) != 0) {
+  if (spec.source.table && NeedsZone(*spec.source.table)) {
     fingerprint.emplace_back("the time zone", Zone(spec.source.table->zone).name());
   }
   for (std::size_t i = 0; spec.source.table && i < spec.source.table->keys.size(); ++i) {

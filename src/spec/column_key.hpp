@@ -79,6 +79,8 @@ struct ColumnKey {
   bool summed = false;  ///< true: no sort key but a column of --sum; such columns come after the keys
 
   bool of_text() const { return !pattern.empty() || first_field > 0; }
+  /// Returns true if values of the type can name a time zone.
+  bool has_zone() const { return rule.type == ValueType::kTimestamp || rule.type == ValueType::kTime; }
 
   friend bool operator==(const ColumnKey&, const ColumnKey&) = default;
 };
@@ -100,8 +102,10 @@ struct TableWishes {
   std::vector<std::string> times{};
   /// Regular expressions that find the timestamps in a log (--time-regex). Empty: gpusort finds their place.
   std::vector<std::string> time_patterns{};
-  std::string zone{};  ///< the zone of timestamps in a log that name no zone; empty: the zone of TZ or of the machine
-  unsigned year = 0;   ///< the year of the first timestamp of each log; 0: it follows from the age of the file
+  /// The zone of timestamps that name no zone, and of abbreviations such as CST. Empty: for logs and for abbreviations,
+  /// the zone of TZ or of the machine; otherwise UTC.
+  std::string zone{};
+  unsigned year = 0;  ///< the year of the first timestamp of each log; 0: it follows from the age of the file
   std::optional<std::int64_t> date{};  ///< the day of the first timestamp of each log, in days since 1970-01-01
   Multiline multiline = Multiline::kAuto;
   bool multiline_given = false;  ///< true: the user gave `multiline`
@@ -122,6 +126,8 @@ struct TableOptions : TableWishes {
   /// the column names.
   std::uint64_t header = 1;
   std::vector<ColumnKey> keys{};  ///< the sort keys, already reversed by --reverse; empty: all columns as text
+  /// True: the zone of TZ or of the machine must not change the order, because several machines sort the records.
+  bool alike_everywhere = false;
   /// Set only if several processes sort one log: the parser's state before every record, as text.
   std::string alone{};
   bool reverse = false;  ///< true: the order is descending if there are no keys

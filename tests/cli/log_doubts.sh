@@ -76,6 +76,80 @@ for word in UTC GMT Z CET CEST EST EDT PST MST JST WEST; do
   silent
 done
 
+# Columns of timestamps read abbreviations in the same way, with the same warning, and so do times of day.
+column() { "$bin/gpusort" "$@"; }
+printf 'ts,n\n2026-11-23 11:00:00 IST,a\n2026-11-23 08:00:00 UTC,b\n' >ist.csv
+{ head -n 1 ist.csv; tail -n +2 ist.csv | tac; } >turned.csv
+expect 0 column -k ts:timestamp ist.csv out.csv
+same out.csv turned.csv
+says "ist.csv: the zone IST was taken for +02:00, and the word has other meanings; --timezone NAME of a zone that uses \
+the word, such as Asia/Kolkata gives its meaning, and --time or timestamp(FORMAT) with IST as text .*; the first is '2026-11-23 11:00:00 IST'"
+[ "$(wc -l <err)" = 1 ] || fail "more than a warning: $(cat err)"
+expect 0 column --timezone Asia/Kolkata -k ts:timestamp ist.csv out.csv
+same out.csv ist.csv
+silent
+sed 's/UTC/IST/' ist.csv >both.csv
+expect 0 column --timezone Asia/Kolkata -k 'ts:timestamp(%Y-%m-%d %H:%M:%S IST)' both.csv out.csv
+same out.csv <(head -n 1 both.csv; tail -n +2 both.csv | tac)
+silent
+expect 0 env TZ=Asia/Kolkata "$bin/gpusort" -k ts:timestamp ist.csv out.csv
+same out.csv ist.csv
+says 'the zone IST was taken for +05:30, as in Asia/Kolkata (the value of TZ)'
+expect 0 env TZ=Asia/Jerusalem "$bin/gpusort" -k ts:timestamp ist.csv out.csv
+same out.csv turned.csv
+silent
+"$bin/gpusort_check" --format csv -k ts:timestamp --timezone Asia/Kolkata --against ist.csv ist.csv >check.txt 2>&1 ||
+  fail "gpusort_check: $(cat check.txt)"
+"$bin/gpusort_check" --format csv -k ts:timestamp --against ist.csv turned.csv >check.txt 2>&1 || fail "gpusort_check: $(cat check.txt)"
+printf '{"at":{"t":"23/Nov/2026:08:00:00 CST"}}\n{"at":{"t":"2026-11-23T01:00:00Z"}}\n' >at.jsonl
+expect 0 column -k at.t:timestamp --timezone Asia/Shanghai at.jsonl out
+same out at.jsonl
+silent
+expect 0 column -k at.t:timestamp at.jsonl out
+same out <(tac at.jsonl)
+says 'CST was taken for -06:00'
+printf '2026-11-23 08:00:00 UTC at=2026-11-23T08:00:00CST\n2026-11-23 08:00:01 UTC at=2026-11-23T01:00:00Z\n' >field.log
+expect 0 gpusort --timezone Asia/Shanghai -k '~at=(.*):timestamp' -o out field.log
+same out field.log
+silent
+expect 0 gpusort --timezone UTC -k '~at=(.*):timestamp' -o out field.log
+same out <(tac field.log)
+says 'CST was taken for -06:00'
+printf '08:00 CST\n01:00 UTC\n' >clock.txt
+expect 0 column -t, --timezone Asia/Shanghai -k 1:time clock.txt out
+same out clock.txt
+silent
+expect 0 column -t, -k 1:time clock.txt out
+same out <(tac clock.txt)
+says 'CST was taken for -06:00'
+# Times without a zone are UTC, or times of --timezone. Of an hour that occurs twice they are in the second one.
+printf 'ts,n\n2026-10-25 02:30:00,a\n2026-10-25T01:00:00Z,b\n2026-07-01 12:00:00,c\n2026-07-01T11:00:00Z,d\n' >local.csv
+expect 0 column -k ts:timestamp local.csv out.csv
+[ "$(tail -n +2 out.csv | sed 's/.*,//' | xargs)" = 'd c b a' ] || fail "times of UTC: $(cat out.csv)"
+says 'timestamps without a zone were taken as UTC; --timezone ZONE gives another zone'
+expect 0 column --timezone Europe/Berlin -k ts:timestamp local.csv out.csv
+[ "$(tail -n +2 out.csv | sed 's/.*,//' | xargs)" = 'c d b a' ] || fail "times of Berlin: $(cat out.csv)"
+silent
+"$bin/gpusort_check" --format csv -k ts:timestamp --timezone Europe/Berlin --against local.csv out.csv >check.txt 2>&1 ||
+  fail "gpusort_check: $(cat check.txt)"
+expect 2 column --timezone Europe/Berlin -k n local.csv out.csv
+says 'no meaning without a key of the type timestamp or time'
+expect 2 column --timezone Europe/Nowhere -k ts:timestamp local.csv out.csv
+says 'there is no time zone'
+# A sort of many machines looks at no TZ.
+for zone in UTC Asia/Kolkata; do
+  rm -rf tasks out.csv
+  expect 0 env TZ=$zone "$bin/gpusort_task" runs --slice 0/1 --into tasks -k ts:timestamp ist.csv
+  expect 0 env TZ=$zone "$bin/gpusort_task" cut --parts 1 tasks
+  expect 0 env TZ=$zone "$bin/gpusort_task" part --part 0/1 tasks out.csv
+  expect 0 env TZ=$zone "$bin/gpusort_task" prove --parts 1 tasks out.csv
+  same out.csv turned.csv
+done
+# The meanings in all zones, as Python knows them.
+if python3 -c 'import zoneinfo; zoneinfo.ZoneInfo("Asia/Kolkata")' 2>/dev/null; then
+  expect 0 python3 "$src/tests/cli/zone_words.py" "$bin/gpusort" "$(few && echo 40 || echo 1000)"
+fi
+
 # A number after the clock is an offset from UTC or, as in the log of cron, the number of a process. Numbers that are no
 # offsets tell.
 printf 'Nov 23 22:10:01-%s x\n' 0417 1015 0512 1100 9999 >pids.log

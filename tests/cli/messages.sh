@@ -127,6 +127,11 @@ row 'standard input for a set and for an input' "$g" --minus - - out
 row 'a set with another header' "$g" -k id --minus other.csv shop.csv out
 row 'a set of another format' "$g" --minus other.txt shop.csv out
 row 'a set of a dump' "$g" --minus other.txt --format pgdump fruit.txt out
+row 'a zone without times' "$g" --timezone Europe/Berlin -k id shop.csv out
+printf 't,n\n2026-11-23 08:00:00 CST,a\n2026-11-23 08:00:00,b\n' >zones.csv
+row 'a zone with several meanings, and none' env TZ=UTC "$g" -k t:timestamp zones.csv out
+row 'a zone that TZ gives a meaning' env TZ=Asia/Shanghai "$g" -k t:timestamp zones.csv out
+row 'counts of binary records in the order of the input' "$g" --count --keep-order in.u64 out
 row 'a set in tasks' "$bin/gpusort_task" runs --slice 0/1 --into tasks --minus other.txt fruit.txt
 row 'a union in tasks' "$bin/gpusort_task" runs --slice 0/1 --into tasks --union other.txt fruit.txt
 row 'a word for a set that has another name' "$g" --except other.txt fruit.txt out

@@ -1026,7 +1026,7 @@ void CompleteTimes(const LogRules& rules, std::vector<LogRecord>& records) {
 
 }  // namespace
 
-void SetLogZone(const std::string& zone) {
+void SetZone(const std::string& zone) {
   if (!zone.empty()) {
     std::string_view offset = zone;
     Stamp stamp;

@@ -38,8 +38,9 @@ struct LogRecord {
   bool lacks_zone : 1 = false, lacks_year : 1 = false, lacks_day : 1 = false;
 };
 
-/// Sets the zone that times without a zone have in the whole process. Throws BadRule if there is no such zone.
-void SetLogZone(const std::string& zone);
+/// Sets the zone of TZ in the whole process, and how abbreviations of zones are read. `zone` is empty for the zone of
+/// TZ or of the machine. Throws BadRule if there is no such zone.
+void SetZone(const std::string& zone);
 
 /// Returns the time of a bound of --since or --until, in nanoseconds since 1970. `text` is a day, a day and a time with
 /// or without a zone, or @ and seconds since 1970. Throws BadRule if it has another form.

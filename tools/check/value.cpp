@@ -278,7 +278,11 @@ std::map<std::string, std::int64_t>& Zones() {
   return zones;
 }
 
+bool times_are_local = false;  ///< whether timestamps without a zone are local times and not UTC
+
 }  // namespace
+
+void ReadTimesAsLocal() { times_are_local = true; }
 
 void UseNamesOfLocalZone() {
   constexpr std::time_t kFirst = 946684800, kLast = 2145916800, kWeek = 7 * 86400;  // 2000 and 2038
@@ -350,10 +354,9 @@ Value ReadDay(std::string_view text) {
 }
 
 /// Reads 31/Dec/2026:23:59:59 +0100.
-Value ReadLogInstant(std::string_view text) {
+Value ReadLogInstant(std::string_view text, bool& zoned) {
   Date date;
   Time time;
-  bool zoned = false;
   if (!TakeTwo(text, date.day) || !Take(text, '/')) return Null{};
   date.month = TakeName(text, kMonths);
   if (date.month == 0 || !Take(text, '/') || DigitsAt(text) != 4) return Null{};
@@ -381,7 +384,9 @@ std::string TakeRegion(std::string_view& text) {
   return std::string(name);
 }
 
-Value ReadInstant(std::string_view text) {
+/// Sets `zoned` to true if the text has a zone or counts seconds since 1970.
+Value ReadInstant(std::string_view text, bool& zoned) {
+  zoned = true;
   if (const auto infinite = ReadInfinity(text)) return *infinite;
   // A number of seconds since 1970, perhaps with a fraction. From 11 digits on it counts milliseconds, from 15 on
   // microseconds, from 18 on nanoseconds.
@@ -401,10 +406,11 @@ Value ReadInstant(std::string_view text) {
     if (fraction.empty() || DigitsAt(fraction) != fraction.size()) return Null{};
     return MakeInstant(seconds, fraction, minus);
   }
-  if (digits == 2) return ReadLogInstant(text);
+  if (digits == 2) return ReadLogInstant(text, zoned);
   Date date;
   Time time;
-  bool compact = false, zoned = false;
+  bool compact = false;
+  zoned = false;
   if (!TakeDate(text, date, &compact) || !TakeChrist(text, date)) return Null{};
   if (text.empty()) return MakeValue(date, time);
   if (!Take(text, 'T') && !Take(text, 't') && !TakeBlanks(text)) return Null{};
@@ -422,6 +428,7 @@ Value ReadInstant(std::string_view text) {
   if (region.empty() || zoned || instant == nullptr) return value;
   const std::optional<std::int64_t> utc = UtcIn(region, instant->count);
   if (!utc) return Null{};
+  zoned = true;
   instant->count = *utc;
   return value;
 }
@@ -578,15 +585,37 @@ Value ReadZeroDate(std::string_view text) {
   return instant;
 }
 
-Value ReadInstantBy(const std::string& format, std::string_view text) {
-  bool zoned = false;
+Value ReadInstantBy(const std::string& format, std::string_view text, bool& zoned) {
   Value value = TakeInstant(format, text, zoned);
   return text.empty() ? value : Null{};
 }
 
+/// The offset from UTC in the zone of TZ.
+std::int64_t LocalOffset(std::int64_t utc) {
+  const auto time = static_cast<std::time_t>(utc);
+  std::tm parts{};
+  ::localtime_r(&time, &parts);
+  return parts.tm_gmtoff;
+}
+
+/// Reads an instant. Without a zone it is UTC, or a local time of the zone of TZ: the second one if it occurs twice.
+Value ReadLocal(const Rule& rule, std::string_view text) {
+  bool zoned = false;
+  Value value =
+      rule.time_format.empty() ? ReadInstant(text, zoned) : ReadInstantBy(PlainFormat(rule.time_format), text, zoned);
+  auto* const instant = std::get_if<Instant>(&value);
+  if (!times_are_local || zoned || instant == nullptr) return value;
+  // Clocks change at most once in two days.
+  constexpr std::int64_t kDay = 86400;
+  const std::int64_t before = LocalOffset(instant->count - kDay), after = LocalOffset(instant->count + kDay);
+  instant->count -= LocalOffset(instant->count - after) == after ? after : before;
+  return value;
+}
+
 /// The format has no time of day.
 Value ReadDayBy(const std::string& format, std::string_view text) {
-  Value value = ReadInstantBy(format, text);
+  bool zoned = false;
+  Value value = ReadInstantBy(format, text, zoned);
   if (auto* const instant = std::get_if<Instant>(&value)) instant->count /= kDaySeconds;
   return value;
 }
@@ -941,7 +970,7 @@ Value ReadValue(const Rule& rule, std::string_view text) {
       if (rule.zero_dates && trimmed.size() > 9 && (trimmed.substr(5, 2) == "00" || trimmed.substr(8, 2) == "00")) {
         return ReadZeroDate(trimmed);
       }
-      return rule.time_format.empty() ? ReadInstant(trimmed) : ReadInstantBy(PlainFormat(rule.time_format), trimmed);
+      return ReadLocal(rule, trimmed);
     case Type::kIp:
       return ReadAddress(trimmed);
     case Type::kUuid:

@@ -97,9 +97,11 @@ std::optional<Instant> TakeInstantBy(std::string_view format, std::string_view& 
 /// Reads the name of a time zone, in any case, and removes it from `text`. The name is all letters at the front of
 /// `text`. Sets `east` to the offset of the zone from UTC in seconds. Returns false if there is no such name.
 bool TakeZoneName(std::string_view& text, std::int64_t& east);
-/// From now on, TakeZoneName() reads the abbreviations that the zone of TZ has used since 2000 as this zone does: IST is
-/// +05:30 if TZ is Asia/Kolkata. No other thread may run.
+/// From now on, TakeZoneName() reads the abbreviations that the zone of TZ has used since 2000 as this zone does: IST
+/// is +05:30 if TZ is Asia/Kolkata. No other thread may run.
 void UseNamesOfLocalZone();
+/// From now on, ReadValue() reads timestamps without a zone as local times of the zone of TZ. No other thread may run.
+void ReadTimesAsLocal();
 /// Returns the value of bytes in PostgreSQL's binary format.
 Value ReadBinaryValue(const Rule& rule, std::string_view bytes);
 

@@ -65,9 +65,9 @@ std::string Bytes(const Put& put) {
 }
 
 /// Returns the key, or an empty string if `text` is not a value.
-std::string Key(const ValueRule& rule, const std::string& text, bool* lacks_zone = nullptr) {
+std::string Key(const ValueRule& rule, const std::string& text, ZoneDoubt* doubt = nullptr) {
   bool good = false;
-  std::string bytes = Bytes([&](FieldWriter& out) { good = ValueKey(rule).Put(text, out, lacks_zone); });
+  std::string bytes = Bytes([&](FieldWriter& out) { good = ValueKey(rule).Put(text, out, doubt); });
   EXPECT_EQ(good, !bytes.empty()) << text;
   return bytes;
 }
@@ -622,15 +622,15 @@ TEST(ValueKey, InstantsHaveManyForms) {
 TEST(ValueKey, SaysWhichInstantsLackAZone) {
   for (const std::string text :
        {"2026-01-01", "2026-01-01 10:00", "2026-01-01T10:00:00.5", "31/Dec/2026:23:59:59", "0044-03-15 12:00:00 BC"}) {
-    bool lacks_zone = false;
-    Key(Rule(ValueType::kTimestamp), text, &lacks_zone);
-    EXPECT_TRUE(lacks_zone) << text;
+    ZoneDoubt doubt;
+    Key(Rule(ValueType::kTimestamp), text, &doubt);
+    EXPECT_TRUE(doubt.lacks_zone) << text;
   }
   for (const std::string text : {"2026-01-01T10:00Z", "2026-01-01 10:00:00+00", "1767225600", "infinity",
                                  "31/Dec/2026:23:59:59 -0000", "x", "0044-03-15 12:00:00+00 BC"}) {
-    bool lacks_zone = false;
-    Key(Rule(ValueType::kTimestamp), text, &lacks_zone);
-    EXPECT_FALSE(lacks_zone) << text;
+    ZoneDoubt doubt;
+    Key(Rule(ValueType::kTimestamp), text, &doubt);
+    EXPECT_FALSE(doubt.lacks_zone) << text;
   }
 }
 
@@ -689,14 +689,14 @@ TEST(ValueKey, FormatsHaveEnds) {
                                                                                      {"%Y", "-2026"}}) {
     EXPECT_EQ(FormatKey(format, text), "") << format << " " << text;
   }
-  bool lacks_zone = false;
+  ZoneDoubt doubt;
   ValueRule rule = Rule(ValueType::kTimestamp);
   rule.time_format = "%F %z";
-  Key(rule, "2026-01-01 +01", &lacks_zone);
-  EXPECT_FALSE(lacks_zone);
+  Key(rule, "2026-01-01 +01", &doubt);
+  EXPECT_FALSE(doubt.lacks_zone);
   rule.time_format = "%F";
-  Key(rule, "2026-01-01", &lacks_zone);
-  EXPECT_TRUE(lacks_zone);
+  Key(rule, "2026-01-01", &doubt);
+  EXPECT_TRUE(doubt.lacks_zone);
 }
 
 TEST(ValueKey, RefusesRulesThatMeanNothing) {
@@ -873,9 +873,9 @@ TEST(ValueKey, InstantsHaveZonesOfTheDatabase) {
   ExpectNone(ValueType::kTimestamp,
              {"2026-01-01 12:00 Europe/Nowhere", "2026-01-01 12:00 Berlin", "2026-01-01 12:00[Europe/Berlin",
               "2026-01-01 12:00[]", "2026-01-01 12:00 ../x", "2026-01-01 12:00 Europe/Berlin x"});
-  bool lacks_zone = false;
-  EXPECT_NE(Key(Rule(ValueType::kTimestamp), "2026-07-01 12:00 Europe/Berlin", &lacks_zone), "");
-  EXPECT_FALSE(lacks_zone);
+  ZoneDoubt doubt;
+  EXPECT_NE(Key(Rule(ValueType::kTimestamp), "2026-07-01 12:00 Europe/Berlin", &doubt), "");
+  EXPECT_FALSE(doubt.lacks_zone);
 }
 
 TEST(ValueKey, TimesHaveManyForms) {
