@@ -70,7 +70,7 @@ Parsed ParseSlowly(const std::string& text) {
   return parsed;
 }
 
-JobSpec SpecOf(std::vector<std::string> args) {
+JobSpec ParagraphsSpec(std::vector<std::string> args) {
   args.insert(args.begin(), {"--format", "paragraphs"});
   args.insert(args.end(), {"in", "out"});
   return Parse(args);
@@ -92,7 +92,7 @@ std::string AnyText() {
 }
 
 TEST(ParagraphsFormat, EndsALineOfReturnsWithABlankLine) {
-  const JobSpec spec = SpecOf({});
+  const JobSpec spec = ParagraphsSpec({});
   const std::unique_ptr<TableFormat> made = MakeParagraphsFormat(spec);
   const TableFormat& format = *made;
   EXPECT_EQ(Ended(format, "\r\r\n"), "\r\r\n\r\n");
@@ -100,7 +100,7 @@ TEST(ParagraphsFormat, EndsALineOfReturnsWithABlankLine) {
 }
 
 RC_GTEST_PROP(ParagraphsFormat, ReadsAsASlowParser, ()) {
-  const JobSpec spec = SpecOf({"-k", "A", "-k", "b:int:desc", "-k", "a:nocase"});
+  const JobSpec spec = ParagraphsSpec({"-k", "A", "-k", "b:int:desc", "-k", "a:nocase"});
   const std::unique_ptr<TableFormat> made = MakeParagraphsFormat(spec);
   const TableFormat& format = *made;
   const std::string text = Ended(format, AnyText());
@@ -133,7 +133,7 @@ RC_GTEST_PROP(ParagraphsFormat, ReadsAsASlowParser, ()) {
 }
 
 RC_GTEST_PROP(ParagraphsFormat, JoinsNoRecordToAnother, (bool crlf)) {
-  const JobSpec spec = SpecOf({"-k", "a"});
+  const JobSpec spec = ParagraphsSpec({"-k", "a"});
   const std::unique_ptr<TableFormat> made = MakeParagraphsFormat(spec);
   const TableFormat& format = *made;
   std::string all;
@@ -157,14 +157,14 @@ RC_GTEST_PROP(ParagraphsFormat, JoinsNoRecordToAnother, (bool crlf)) {
 }
 
 TEST(ParagraphsFormat, ReadsDebiansFields) {
-  const JobSpec spec = SpecOf({"-k", "Package:", "-k", "installed-size:int"});
+  const JobSpec spec = ParagraphsSpec({"-k", "Package:", "-k", "installed-size:int"});
   const std::unique_ptr<TableFormat> made = MakeParagraphsFormat(spec);
   const TableFormat& format = *made;
   const std::string b = "# about b\n\nPackage: b\nDescription: long\n text\n# no text\n .\n more\n\n\n";
   const std::string a = "PACKAGE : a\nInstalled-Size: 12\n\n", a2 = "Package: a\nInstalled-Size:\t9\n\n";
   EXPECT_EQ(Sorted(CutRecords(format, b + a + a2, 11)), a2 + a + b);
 
-  const JobSpec folded = SpecOf({"-k", "description"});
+  const JobSpec folded = ParagraphsSpec({"-k", "description"});
   const CutInput cut = CutRecords(*MakeParagraphsFormat(folded), b, 1000);
   const std::string key = KeyBytes(
       [&](FieldWriter& out) { ValueKey(folded.source.table->keys[0].rule).Put("long\n text\n .\n more", out); });
@@ -173,9 +173,9 @@ TEST(ParagraphsFormat, ReadsDebiansFields) {
 }
 
 TEST(ParagraphsFormat, SaysWhatIsWrong) {
-  EXPECT_THROW(MakeParagraphsFormat(SpecOf({"-k", "#1"})), Error);
+  EXPECT_THROW(MakeParagraphsFormat(ParagraphsSpec({"-k", "#1"})), Error);
   const auto error = [](const std::string& text) {
-    const JobSpec spec = SpecOf({"-k", "a", "--strict"});
+    const JobSpec spec = ParagraphsSpec({"-k", "a", "--strict"});
     return CutRecords(*MakeParagraphsFormat(spec), text, 3).error;
   };
   EXPECT_EQ(error("a: 1\n\n"), "");
@@ -186,7 +186,7 @@ TEST(ParagraphsFormat, SaysWhatIsWrong) {
 }
 
 TEST(ParagraphsFormat, EndsTheLastRecord) {
-  const JobSpec spec = SpecOf({});
+  const JobSpec spec = ParagraphsSpec({});
   const std::unique_ptr<TableFormat> made = MakeParagraphsFormat(spec);
   const TableFormat& format = *made;
   for (const auto& [text, ending] : std::map<std::string, std::string>{{"a", "\n\n"},
