@@ -16,11 +16,12 @@ def words_of(name):
     """Returns the abbreviations that the zone uses from 2000 to 2037, with their latest offsets."""
     zone = zoneinfo.ZoneInfo(name)
     words = {}
-    at = datetime.datetime(2000, 1, 1, tzinfo=datetime.timezone.utc)
+    at = datetime.datetime(2000, 1, 1, tzinfo=datetime.UTC)
     while at.year < 2038:
         local = at.astimezone(zone)
-        if re.fullmatch("[A-Za-z]+", local.tzname()):
-            words[local.tzname()] = int(local.utcoffset().total_seconds())
+        word, offset = local.tzname(), local.utcoffset()
+        if word and offset is not None and re.fullmatch("[A-Za-z]+", word):
+            words[word] = int(offset.total_seconds())
         at += datetime.timedelta(days=7)
     return words
 
@@ -28,7 +29,7 @@ def words_of(name):
 def counts(command, *inputs):
     """Returns the groups of equal times: the text of the first row of a group, with the number of rows."""
     names = [f"{i}.txt" for i in range(len(inputs))]
-    for name, rows in zip(names, inputs):
+    for name, rows in zip(names, inputs, strict=True):
         with open(name, "w") as file:
             file.write("".join(row + "\n" for row in rows))
     done = subprocess.run([*command, "--count", "--quiet", "--no-fsync", "--force-format", "-o", "-", *names],
@@ -44,7 +45,8 @@ def main():
     gpusort, most = sys.argv[1], int(sys.argv[2])
     names = sorted(zoneinfo.available_timezones())
     random.Random(1).shuffle(names)
-    names = ["Asia/Kolkata", "Asia/Shanghai", "America/Chicago", "Europe/London", "Europe/Moscow", *names[:most]]
+    names = ["Asia/Kolkata", "Asia/Shanghai", "Asia/Tokyo", "America/Chicago", "Europe/Berlin", "Europe/London",
+             "Europe/Moscow", *names[:most]]
     column = [gpusort, "-t", ",", "-k", "1:timestamp"]
     # A word that gpusort does not know is no time. All such rows are one group, of which the first row is written.
     everything = sorted({word for name in names for word in words_of(name)})
@@ -58,10 +60,10 @@ def main():
             continue
         tried += 1
         # Two files, because each log has one form of times.
-        days = [DAY + datetime.timedelta(days=i) for i in range(len(words))]
-        named = [f"{day} 12:00:00 {word}" for day, word in zip(days, words)]
-        plain = [f"{day} 12:00:00 {text_of(offset)}" for day, offset in zip(days, words.values())]
-        want = {row: 2 for row in named}
+        times = [f"{DAY + datetime.timedelta(days=i)} 12:00:00 " for i in range(len(words))]
+        named = [time + word for time, word in zip(times, words, strict=True)]
+        plain = [time + text_of(offset) for time, offset in zip(times, words.values(), strict=True)]
+        want = dict.fromkeys(named, 2)
         log = [gpusort, "--format", "log", "--time", "%Y-%m-%d %H:%M:%S %Z", "--time", "%Y-%m-%d %H:%M:%S %z"]
         for command in (column, log):
             got = counts([*command, "--timezone", name], named, plain)
