@@ -430,11 +430,14 @@ void LogsFormat::Walk(const Byte* begin, const Byte* end, LogState& log, LogScra
   }
 }
 
-bool LogsFormat::IsEnough(std::string_view line) const {
+bool LogsFormat::IsEnough(std::string_view line, const LogTimes& times) const {
   constexpr std::size_t kEnough = 4096;
-  // In these lines, the time need not be at the beginning.
-  const bool anywhere = JsonObjectOf(line).starts_with('{') || line.starts_with("<![LOG[");
-  return line.size() >= kEnough && !anywhere;
+  if (line.size() < kEnough || JsonObjectOf(line).starts_with('{') || line.starts_with("<![LOG[")) return false;
+  // If the time is not at the beginning of the line, it can come after any number of bytes.
+  return std::ranges::all_of(times.shapes, [](const TimeShape& shape) {
+    const bool first = shape.place == TimeShape::kLabel || (shape.place == TimeShape::kWord && shape.count == 0);
+    return first && shape.pattern.empty();
+  });
 }
 
 RecordFormat::Ends LogsFormat::Scan(RecordSpan bytes, ScanState& state) const {
@@ -452,7 +455,7 @@ RecordFormat::Ends LogsFormat::Scan(RecordSpan bytes, ScanState& state) const {
   const Byte* p = state.mode == kHead || state.mode == kLine ? begin : AfterLine(begin, end);
   if (!state.held.empty()) {
     state.held += Text(begin, p);
-    if (p == end && end[-1] != '\n' && !IsEnough(state.held)) return ends;
+    if (p == end && end[-1] != '\n' && !IsEnough(state.held, *state.log.times)) return ends;
     const std::string held = std::exchange(state.held, {});
     const std::string_view line = LineOf(held);
     if (begins(line)) {
@@ -463,7 +466,7 @@ RecordFormat::Ends LogsFormat::Scan(RecordSpan bytes, ScanState& state) const {
   // If the bytes end inside a line, the line is examined when enough of it is known.
   const Byte* stop = end;
   while (stop != p && stop[-1] != '\n') --stop;
-  if (IsEnough(Text(stop, end))) stop = end;
+  if (IsEnough(Text(stop, end), *state.log.times)) stop = end;
   state.held = Text(stop, end);
   for (; p != stop; p = AfterLine(p, end)) {
     const std::string_view line = LineAt(p, end);

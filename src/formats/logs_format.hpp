@@ -76,7 +76,7 @@ class LogsFormat : public TableFormat {
   LogTime TakeLateTime(RecordSpan record, const LogState& log, LogScratch& scratch) const;
   /// Returns true if `line` is long enough to tell whether it begins a record. `line` is the beginning of a line that
   /// was not read to its end yet.
-  bool IsEnough(std::string_view line) const;
+  bool IsEnough(std::string_view line, const LogTimes& times) const;
   /// Returns the timestamp of a record that begins with `line`. If the year, the day or the time zone is missing, takes
   /// it from the records before or from the options. On entry, `log` must be the parser's state before the record. On
   /// return, it is the state after the record.

@@ -253,19 +253,44 @@ class Slices {
     }
   }
 
-  /// Returns the first place after byte `from` where a record begins. `state` is the format's state at `from`.
+  /// Returns the first place after byte `from` where a record begins. `state` is the format's state at `from`. The
+  /// result must not depend on how the bytes are divided for the scan: otherwise two slices could have the same
+  /// records.
   Place BorderAfter(File& file, std::uint32_t input, std::uint64_t from, ScanState state) {
     const std::uint64_t size = inputs_.facts(input).size;
-    while (from < size) {
-      const std::uint64_t to = std::min(size, from + kScanLook);
+    const bool log = order_.ordered().format().learns();
+    bool after = false;  // a record that begins at `from` counts
+    for (std::uint64_t look = kScanLook; from < size;) {
+      const std::uint64_t to = std::min(size, from + look);
       ScanState there = state;
-      const std::uint64_t first = ScanBytes(file, input, from, to, state).first;
-      if (first > 0 && IsDump(spec_)) return DumpBorder(file, input, from, to, there);
-      if (first > 0) {
-        ScanBytes(file, input, from, from + first, there);
-        return {from + first, order_.Save(there)};
+      const RecordFormat::Ends ends = ScanBytes(file, input, from, to, state);
+      if (after && ends.at_front) return {from, order_.Save(there)};
+      if (ends.first > 0 && IsDump(spec_)) return DumpBorder(file, input, from, to, there);
+      if (ends.first > 0) {
+        ScanBytes(file, input, from, from + ends.first, there);
+        return {from + ends.first, order_.Save(there)};
       }
-      from = to;
+      std::uint64_t next = to;
+      if (log && ends.at_front) {
+        // The scan has looked for no other record than that at `from`.
+        next = from + 1;
+      } else if (log && to < size && !state.held.empty() && state.held.size() <= to - from) {
+        // A line that is not read to its end may begin a record. It is scanned again as a whole.
+        next = to - state.held.size();
+        if (next == from && after) {
+          state = std::move(there);
+          look *= 2;
+          continue;
+        }
+        if (next == from) next = to;
+      }
+      if (next < to) {
+        state = std::move(there);
+        ScanBytes(file, input, from, next, state);
+      }
+      from = next;
+      after = true;
+      look = kScanLook;
     }
     return {size};
   }

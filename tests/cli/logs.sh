@@ -143,7 +143,7 @@ says "no record has the field 'status' (a record has '"
 expect 2 gpusort --verify-output -o out java.log
 says 'yet$'
 expect 2 "$bin/gpusort" --format csv --timezone UTC -k a -o out java.log
-says '--timezone has no meaning with --format csv'
+says '--timezone has no meaning without a key of the type timestamp or time'
 
 # Tasks: slices that begin in the middle of a log, runs of several logs, one output, parts.
 task() { "$bin/gpusort_task" "$@"; }
@@ -181,6 +181,38 @@ says 'second.log: record 60, line 60, byte 1180: another record or time would be
 printf '2026-10-25 02:30:00 2\n2026-10-25 02:59:59 3\n2026-10-25 02:00:00 4\n2026-10-25 02:30:01 5\n' >autumn.log
 expect 3 in_tasks 2 1 out autumn.log
 says 'another record or time would be read here'
+# Slices at 2501 and 5002 of 7503 bytes, where a line begins one byte before the first, and lines that are longer than
+# what a slice reads at once: each record belongs to one slice.
+python3 - <<'END'
+import random
+draw = random.Random(5)
+with open("meet.log", "w") as out:
+    for n in range(150):
+        out.write(f"2026-01-01 00:{n // 60:02}:{n % 60:02} {n:0{29 if n < 149 else 32}}\n")
+with open("wide.log", "w") as out:
+    for n in range(40):
+        text = "x" * draw.choice([1, 1000, 65000, 131000, draw.randrange(200000)])
+        out.write(f'{{"ts":"2026-01-01T00:00:{draw.randrange(60):02}Z","msg":"{text}"}}\n')
+END
+for shape in '3 2 out meet.log' '23 2 out wide.log'; do
+  "$bin/gpusort" --format log --timezone Europe/Berlin "${shape##* }" want 2>err || fail "$(cat err)"
+  # shellcheck disable=SC2086
+  in_tasks $shape || fail "tasks $shape: $(cat err)"
+  cmp out want
+done
+# The time comes after any number of bytes, and the date depends on all times before: the plan makes no difference.
+python3 - <<'END'
+import random
+draw = random.Random(7)
+with open("far.log", "w") as out:
+    for n in range(300):
+        word = "x" * (draw.choice([5000, 9000, 12000]) if n % 3 == 1 else 1)
+        out.write(f"{word} {(17, 3, 16)[n % 3]:02}:00:00.{n:03} {n}\n")
+END
+far=("$bin/gpusort" --format log --timezone UTC --date 2026-05-01 --force far.log)
+"${far[@]}" want 2>err || fail "$(cat err)"
+"${far[@]}" out --threads 2 --memory 16M --batch-bytes 64K --block-size 4K 2>err || fail "$(cat err)"
+cmp out want
 # A slice has too few bytes to learn the form of its input.
 { printf '2026-11-23 22:10:01 got x\nNov 21 10:00:00 continues\n' && printf '2026-11-23 22:10:02 b%s\n' {1..63}; } >first.log
 for ((k = 2; k >= 0; --k)); do
