@@ -182,7 +182,7 @@ void BeginOutput(SortContext& context) {
   const Target& target = context.open.spec.target;
   context.output.ReleaseForParts();
   if (target.placed) return;
-  if (!target.headless) context.output.SetHeader(target.header.empty() ? HeaderOfOutput(context) : target.header);
+  if (!target.headless) context.output.SetHeader(target.header ? *target.header : HeaderOfOutput(context));
   context.output.SetTrailer(target.trailer.empty() ? context.sorting.trailer : target.trailer);
 }
 

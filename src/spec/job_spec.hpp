@@ -86,9 +86,9 @@ struct Target {
   bool no_clobber = false;  ///< true: it is an error if the output exists
   unsigned split = 0;       ///< number of files into which the output is split, named after `output`; 0: one file
   Codec codec = Codec::kNone;
-  bool index = false;              ///< true: an index of the BGZF blocks is written beside the output (IndexName)
-  bool headless = false;           ///< true: the output does not get the header of the inputs
-  std::vector<std::byte> header;   ///< the bytes before the first record; empty: the header of the inputs
+  bool index = false;     ///< true: an index of the BGZF blocks is written beside the output (IndexName)
+  bool headless = false;  ///< true: the output does not get the header of the inputs
+  std::optional<std::vector<std::byte>> header{};  ///< the bytes before the first record; none: those of the inputs
   std::vector<std::byte> trailer;  ///< the bytes after the last record; empty: the trailer of the inputs
   std::string state;               ///< the state of the format's parser before the first record of the output
   /// True: the output gets each record with its sort key before it, as one line (formats/keyed_record.hpp).

@@ -353,10 +353,8 @@ std::optional<SortResult> MergePart(const JobSpec& spec, TaskNumber part, const 
   target.gaps = of_dump.front;
   if (dump) target.verify = false;  // the format cannot read a part of a dump: VerifyPieces() does it
   const bool sets = spec.order.set_inputs() > 0;
-  // The part may have only records of sets, or no input from which a header is read.
-  if (sets || !spec.source.header_prefixes.empty()) {
-    target.header = spec.order.count ? CountForm(spec).HeaderOf(cut.header) : cut.header;
-  }
+  // The runs of the part may have another header than the first run, such as one with a byte order mark.
+  target.header = spec.order.count ? CountForm(spec).HeaderOf(cut.header) : cut.header;
   const std::uint64_t set_runs = sets ? open.folder.ReadJob().set_slices : 0;
   JobSpec job = SubJob(open.runs, PartSource(open, part.number, pieces, ranges, set_runs), std::move(target));
   if (sets) job.order.minus = static_cast<std::uint32_t>(set_runs) - spec.order.intersect;

@@ -117,6 +117,21 @@ for options in "--minus mark.csv" "--minus none.csv" "--intersect mark.csv" "--m
   job -k key $options -r two.csv one.csv
 done
 plans="3x2 5x3" job -k key --minus two.csv mark.csv one.csv
+# The byte order mark of a file of a set, or of a later input, is not one of the output.
+{ printf '\xEF\xBB\xBF'; cat two.jsonl; } >mark.jsonl
+job -k k.id --minus mark.jsonl one.jsonl
+for options in "" -u --count; do job -k key $options one.csv mark.csv; done
+# A changed run is found with --top, too, if the part has read all records.
+printf 'a\nb\nc\n' >abc.txt
+printf 'x\n' >x.txt
+rm -rf dir top.out
+for k in 0 1; do expect 0 "$t" runs --slice $k/2 --into dir --no-fsync --minus x.txt --top 100 abc.txt; done
+expect 0 "$t" cut --parts 1 dir
+printf x | dd of=dir/run-00001 bs=1 seek=4 conv=notrunc 2>dd.err
+expect 0 "$t" part --part 0/1 --no-fsync dir top.out
+expect 8 "$t" prove --parts 1 dir top.out
+says 'records were lost, doubled or changed'
+rm -rf dir top.out .gpusort-*
 job --intersect three.txt --minus last.txt --only-unique one.txt
 for options in --count "--sum n" "--only-unique --count"; do job -k key --minus mark.csv $options one.csv; done
 job -k k.id --minus two.jsonl one.jsonl
