@@ -460,8 +460,8 @@ void RefuseForKeepOrder(const Typed& typed) {
   const JobSpec& spec = typed.spec;
   if (!spec.order.keeps_input_order) return;
   if (!spec.order.unique && spec.order.set_inputs() == 0) {
-    FailUsage("--keep-order needs -u, --only-unique, --only-duplicates, --minus or --intersect: all records in the " +
-              std::string("order of the input are the input itself"));
+    FailUsage("--keep-order needs -u, --count, --sum, --only-unique, --only-duplicates, --minus or --intersect: all " +
+              std::string("records in the order of the input are the input itself"));
   }
   if (spec.order.by_count) {
     FailUsage("--by count and --keep-order exclude each other: each of them gives the order of the output");

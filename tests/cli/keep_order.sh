@@ -153,7 +153,7 @@ expect 0 "$g" --status --resume-dir kept
 rm -rf kept
 
 expect 2 "$g" --keep-order lines.txt got.out
-says 'needs -u'
+says 'needs -u, --count, --sum, --only-unique, --only-duplicates, --minus or --intersect'
 cp lines.txt both.txt
 expect 2 "$g" -u --keep-order --resume-dir kept both.txt both.txt
 says 'is an input and a part of the output'
