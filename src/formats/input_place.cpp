@@ -52,13 +52,6 @@ void InputPlace::Append(std::vector<std::byte>& out) const {
   out.push_back(static_cast<std::byte>(kKeyEnd));
 }
 
-void InputPlace::AppendBefore(RecordSpan record, std::vector<std::byte>& out) const {
-  const std::size_t begin = out.size();
-  out.insert(out.end(), {std::byte{kKeyedHead}, static_cast<std::byte>(kKeyEnd)});
-  Append(out);
-  StoreBody(record, begin, out);
-}
-
 InputPlace InputPlace::Of(RecordSpan record) {
   RecordSpan rest = FromPlace(record);
   InputPlace place;
@@ -69,16 +62,29 @@ InputPlace InputPlace::Of(RecordSpan record) {
 
 std::span<std::byte> KeysToPlaces(std::span<std::byte> records) {
   constexpr std::size_t kFlags = 2;
-  RecordLayout lines;
-  lines.delimiter = '\n';
   std::byte* to = records.data();
-  ForEachRecord(records, lines, [&to](RecordSpan record) {
+  ForEachRecord(records, PlacedLayout(), [&to](RecordSpan record) {
     const RecordSpan rest = FromPlace(record);
     std::memmove(to, record.data(), kFlags);
     std::memmove(to + kFlags, rest.data(), rest.size());
     to += kFlags + rest.size();
   });
   return records.first(static_cast<std::size_t>(to - records.data()));
+}
+
+RecordLayout PlacedLayout() {
+  RecordLayout layout;
+  layout.delimiter = '\n';
+  layout.keys = kTableKeys;
+  return layout;
+}
+
+void AppendWithPlaceOf(RecordSpan placed, RecordSpan record, std::vector<std::byte>& out) {
+  const std::size_t begin = out.size();
+  const RecordSpan place = placed.first(placed.size() - FromPlace(placed).size());
+  out.insert(out.end(), place.begin(), place.end());
+  out[begin] = std::byte{kKeyedHead};
+  StoreBody(record, begin, out);
 }
 
 }  // namespace gpusort

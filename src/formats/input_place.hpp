@@ -28,8 +28,6 @@ struct InputPlace {
   /// Appends the field of this place to `out`, with the kKeyEnd after it. The bytes of two fields compare as the places
   /// do.
   void Append(std::vector<std::byte>& out) const;
-  /// Appends `record`, which has no sort key, as a keyed record whose sort key is this place.
-  void AppendBefore(RecordSpan record, std::vector<std::byte>& out) const;
   /// Reads the index of the input and the offset from the keys of `record`. Throws WrongResult if they are missing.
   static InputPlace Of(RecordSpan record);
 
@@ -39,5 +37,9 @@ struct InputPlace {
 /// Removes the sort key from keyed records that have kPlacedKeys fields. The place of each record then is its sort key.
 /// Works in place. The returned span is the beginning of `records`.
 std::span<std::byte> KeysToPlaces(std::span<std::byte> records);
+/// Returns the layout of the records that KeysToPlaces() returns.
+RecordLayout PlacedLayout();
+/// Appends `record`, which has no sort key, with the place of `placed`, a record that KeysToPlaces() has returned.
+void AppendWithPlaceOf(RecordSpan placed, RecordSpan record, std::vector<std::byte>& out);
 
 }  // namespace gpusort

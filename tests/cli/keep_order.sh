@@ -137,6 +137,21 @@ od -An -v -w8 -tx1 in.u64 | awk '!seen[$2]++' >want.hex
 expect 0 "$g" -u --record-size 8 --key 1:u8:desc --keep-order in.u64 got.out
 od -An -v -w8 -tx1 got.out | cmp - want.hex || fail "binary records by a field"
 
+# Counts are written record by record: all counted lines of the windows would take much more memory than the records.
+peak() {
+  python3 -c 'import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$@"
+}
+awk 'BEGIN {for (i = 0; i < 1048576; ++i) printf "%05x\n", i * 7919 % 1048576}' >distinct.txt
+awk '{printf "%7d %s\n", 1, $0}' distinct.txt >want.out2
+for plan in "16 --threads 2" "24 --threads 8"; do
+  counted=$(peak "$g" --count --keep-order --device cpu --memory ${plan/ /M } -o got.out distinct.txt)
+  same got.out want.out2
+  # The program itself takes a few MiB beside --memory.
+  sanitized || [ "$counted" -le $(((${plan%% *} + 8) * 1024)) ] || fail "--count takes $counted KiB with --memory $plan"
+done
+rm distinct.txt got.out
+
 # After a kill the same command continues, in both sorts.
 for option in -u:want.out --count:count.out; do
   command=("$g" ${option%:*} --keep-order --resume-dir kept --memory 4M --batch-bytes 9000 --fan-in 2 lines.txt got.out)

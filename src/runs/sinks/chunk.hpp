@@ -14,6 +14,7 @@
 #include "base/varint.hpp"
 #include "data/proof.hpp"
 #include "formats/group_form.hpp"
+#include "formats/input_place.hpp"
 #include "kernels/error.hpp"
 #include "runs/gap_filler.hpp"
 #include "runs/sinks.hpp"
@@ -51,6 +52,9 @@ struct Chunk {
   /// With --count or --sum: how many bytes more the records take in the output. A negative number is stored modulo
   /// 2^64.
   std::uint64_t inserted = 0;
+  /// With --count or --sum: true if the sort key of each record is its place, and stays in the output. The records get
+  /// their counts and sums only when they are written, because all lines of a window would take as much memory again.
+  bool placed = false;
 
   /// Adds the result of the group of the next record, which has `size` bytes.
   void AddResult(const GroupResult& group, std::uint64_t size) {
@@ -64,18 +68,20 @@ struct Chunk {
   /// keys were removed. Throws Error(kIntegrity) if `results` does not match `records`.
   template <typename Each>
   void ForEachResult(Each each) const {
-    // --top shortens `records`, but not `results`.
-    std::string_view rest = results;
-    for (std::uint64_t at = 0; at < records.size();) {
-      const std::optional<std::uint64_t> count = TakeVarint(rest), size = TakeVarint(rest);
-      const std::optional<std::uint64_t> texts = form->sums() ? TakeVarint(rest) : 0;
-      if (!count || !size || *size == 0 || *size > records.size() - at || !texts || *texts > rest.size()) {
-        throw Error(ErrorCode::kIntegrity, "a group of equal records has a record of another size");
-      }
-      each(GroupResult{*count, rest.substr(0, *texts)}, RecordSpan(records.subspan(at, *size)));
-      rest.remove_prefix(*texts);
-      at += *size;
-    }
+    ForEachStored([&](const GroupResult& group, RecordSpan record, RecordSpan) { each(group, record); });
+  }
+  /// Calls each(text, line) for each record of a chunk that is `placed`: with the record as the output has it, and with
+  /// the same record after its place, as the chunk writes it.
+  template <typename Each>
+  void ForEachPlaced(Each each) const {
+    std::vector<std::byte> text, line;
+    ForEachStored([&](const GroupResult& group, RecordSpan record, RecordSpan stored) {
+      text.clear();
+      line.clear();
+      form->Write(group, record, [&](RecordSpan part) { text.insert(text.end(), part.begin(), part.end()); });
+      AppendWithPlaceOf(stored, text, line);
+      each(RecordSpan(text), RecordSpan(line));
+    });
   }
 
   /// Returns the size of the chunk in the output, in bytes.
@@ -87,6 +93,7 @@ struct Chunk {
   /// Calls put(bytes) with the bytes that the chunk has in the output, in consecutive pieces.
   template <typename Put>
   void ForEachPart(Put put) const {
+    if (form != nullptr && placed) return ForEachPlaced([&](RecordSpan, RecordSpan line) { put(line); });
     if (form != nullptr) {
       ForEachResult([&](const GroupResult& group, RecordSpan record) { form->Write(group, record, put); });
       return;
@@ -98,6 +105,32 @@ struct Chunk {
       at = edit.offset;
     }
     put(std::span<const std::byte>(records.subspan(at)));
+  }
+
+ private:
+  /// Calls each(group, record, stored) for each record. `stored` is the record as `records` has it.
+  template <typename Each>
+  void ForEachStored(Each each) const {
+    // --top shortens `records`, but not `results`.
+    std::string_view rest = results;
+    const RecordLayout layout = PlacedLayout();
+    std::vector<std::byte> scratch;
+    for (std::uint64_t at = 0; at < records.size();) {
+      const std::optional<std::uint64_t> count = TakeVarint(rest), size = TakeVarint(rest);
+      const std::optional<std::uint64_t> texts = form->sums() ? TakeVarint(rest) : 0;
+      RecordSpan stored = records.subspan(at);
+      if (placed) stored = FirstRecord(stored, layout);
+      RecordSpan record = placed ? OwnBytes(stored, layout, scratch) : stored;
+      if (!count || !size || *size == 0 || *size > record.size() || (placed && *size < record.size()) || !texts ||
+          *texts > rest.size()) {
+        throw Error(ErrorCode::kIntegrity, "a group of equal records has a record of another size");
+      }
+      record = record.first(*size);
+      if (!placed) stored = record;
+      each(GroupResult{*count, rest.substr(0, *texts)}, record, stored);
+      rest.remove_prefix(*texts);
+      at += stored.size();
+    }
   }
 };
 

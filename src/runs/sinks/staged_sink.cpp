@@ -420,8 +420,8 @@ class StagedSink : public WindowSink {
   void StripKeys(Chunk& chunk) const {
     if (job_.spec.target.keyed) return;
     if (job_.spec.target.placed) {
-      if (chunk.form != nullptr) return WriteByPlaces(chunk);
       chunk.records = KeysToPlaces(chunk.records);
+      chunk.placed = chunk.form != nullptr;
     } else if (gaps_) {
       chunk.records = StripGaps(chunk.records, keyed_, chunk.stripped);
     } else if (job_.layout.keyed()) {
@@ -429,29 +429,20 @@ class StagedSink : public WindowSink {
       chunk.records = marked ? DropKeysAndMarks(chunk.records, job_.layout) : DropKeys(chunk.records, job_.layout);
     }
     if (chunk.form == nullptr) return;
-    CountInserted(chunk);
+    chunk.placed ? CountPlaced(chunk) : CountInserted(chunk);
     groups_->ProveSums(chunk);
   }
 
-  /// Writes the counts and sums into the records, and the place of each record before it. The second sort of
-  /// --keep-order reads these records and knows no groups, so the proof needs their checksum.
-  void WriteByPlaces(Chunk& chunk) const {
-    std::vector<InputPlace> places;
-    ForEachRecord(chunk.records, job_.layout, [&](RecordSpan record) { places.push_back(InputPlace::Of(record)); });
-    chunk.records = DropKeys(chunk.records, job_.layout);
-    groups_->ProveSums(chunk);
-    std::vector<std::byte> lines, text;
+  /// The second sort of --keep-order reads the records with their counts and sums and knows no groups, so the proof
+  /// needs their checksum.
+  void CountPlaced(Chunk& chunk) const {
     RecordSum written;
-    auto place = places.begin();
-    chunk.ForEachResult([&](const GroupResult& group, RecordSpan record) {
-      text.clear();
-      chunk.form->Write(group, record, [&](RecordSpan part) { text.insert(text.end(), part.begin(), part.end()); });
+    std::uint64_t bytes = 0;
+    chunk.ForEachPlaced([&](RecordSpan text, RecordSpan line) {
       written += SumRecord(text);
-      (place++)->AppendBefore(text, lines);
+      bytes += line.size();
     });
-    chunk.own = std::move(lines);
-    chunk.records = chunk.own;
-    chunk.form = nullptr;
+    chunk.inserted = bytes - chunk.records.size();
     proof_.AddWritten(written);
   }
 

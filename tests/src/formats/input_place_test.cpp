@@ -72,6 +72,17 @@ RC_GTEST_PROP(InputPlace, ReplacesTheKeysOfRecords, (const std::vector<std::stri
   RC_ASSERT(i == lines.size());
 }
 
+RC_GTEST_PROP(InputPlace, StaysBeforeAnotherText, (const std::string& key, const std::string& line)) {
+  const InputPlace place = AnyPlace();
+  Bytes keyed = Keyed(key, place, line), again;
+  const auto text = *rc::gen::arbitrary<std::string>();
+  AppendWithPlaceOf(KeysToPlaces(keyed), std::as_bytes(std::span(text)), again);
+  Bytes want{std::byte{kKeyedHead}, static_cast<std::byte>(kKeyEnd)};
+  place.Append(want);
+  StoreBody(std::as_bytes(std::span(text)), 0, want);
+  RC_ASSERT(again == want);
+}
+
 TEST(InputPlace, IsMissingInOtherRecords) {
   const std::string text = "@\1key\1no place\n";
   const auto bytes = std::as_bytes(std::span(text));
