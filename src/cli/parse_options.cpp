@@ -429,6 +429,7 @@ void ResolveGroups(const Typed& typed, JobSpec& spec) {
     FailUsage(name + " has no meaning with --format " + table->name + ": a dump is put in order as a whole");
   }
   CheckSum(spec);
+  if (order.sum && order.set_inputs() > 0) spec.source.table->late_sums = true;
   if (!order.writes_groups()) return;
   if (order.count && IsBinary(spec)) {
     FailUsage(

@@ -313,8 +313,12 @@ class TableFormat::Encoder : public KeyEncoder {
         const bool same =
             other >= keys && places[other].known && places[sum].known && places[other].at == places[sum].at;
         if (!same && !Overlap(places[other], places[sum])) continue;
-        throw BadRecord(places[sum].at, other < keys ? "a column of --sum stands in the same place as a key"
-                                                     : "two columns of --sum stand in the same place");
+        const ValuePlace::Flaw flaw = other < keys ? ValuePlace::Flaw::kInKey : ValuePlace::Flaw::kInSum;
+        if (!format_.table_.late_sums) {
+          throw BadRecord(places[sum].at, WhyNoSum(format_.table_, format_.table_.keys[sum], flaw, ""));
+        }
+        places[sum] = {.flaw = flaw};
+        break;
       }
     }
     for (std::size_t sum = keys; sum < places.size(); ++sum) {
@@ -378,7 +382,13 @@ void TableFormat::NotePlace(std::size_t key, const Field& field, KeyTally& tally
   const ColumnKey& column = table_.keys[key];
   KeyTally::Column& seen = tally.columns[key];
   if (field.is == Field::kMissing) {
-    if (table_.strict) throw BadRecord(0, "it " + Lacks(table_, column) + ", which --sum adds up");
+    if (table_.late_sums) {
+      tally.places[key] = {.flaw = ValuePlace::Flaw::kMissing};
+      ++seen.nulls;
+      ++seen.missing;
+      return;
+    }
+    if (table_.strict) throw BadRecord(0, WhyNoSum(table_, column, ValuePlace::Flaw::kMissing, ""));
     ++seen.missing;
   }
   const auto* const record = reinterpret_cast<const char*>(tally.bytes.data());
@@ -410,14 +420,13 @@ void TableFormat::NotePlace(std::size_t key, const Field& field, KeyTally& tally
   DecimalSum::Number number;
   const DecimalSum::Read read = DecimalSum::ReadNumber(value.rest(), column.rule, number);
   if (read != DecimalSum::Read::kNumber || !inside) {
-    const std::string why =
-        read == DecimalSum::Read::kNoNumber ? " is no decimal number"
-        : read == DecimalSum::Read::kTooLong
-            ? fmt::format(" has more than {} digits before or after its decimal point", DecimalSum::kMostDigits)
-        : table_.quote < 0 || (RowOf(table_).takes & kTakesQuote) == 0 ? " has escapes"
-                                                                       : " has escapes or text after its quotes";
-    throw BadRecord(
-        offset, NameOf(table_, column) + ": " + InQuotes(field.text, kMostQuoted) + why + ", so --sum cannot add it");
+    const ValuePlace::Flaw flaw = read == DecimalSum::Read::kNoNumber  ? ValuePlace::Flaw::kNoNumber
+                                  : read == DecimalSum::Read::kTooLong ? ValuePlace::Flaw::kTooLong
+                                                                       : ValuePlace::Flaw::kEscapes;
+    if (!table_.late_sums) throw BadRecord(offset, WhyNoSum(table_, column, flaw, InQuotes(field.text, kMostQuoted)));
+    place = {.flaw = flaw};
+    seen.any = true;
+    return;
   }
   seen.any = true;
   place.at += static_cast<std::uint64_t>(value.at - field.text.data());
@@ -585,6 +594,16 @@ void Tell(std::vector<std::string>& lines, const KeyTally::Lines& seen, std::str
   if (seen.count > 0) lines.push_back(fmt::format(text, Counted(seen.count, what), QuoteWord(seen.first)));
 }
 
+/// Adds the warning that `missing` records have no value of a column of --sum.
+void DescribeMissing(const TableOptions& table, const ColumnKey& key, std::uint64_t missing,
+                     std::vector<std::string>& lines) {
+  // Members of JSON objects are often optional.
+  if (missing == 0 || RowOf(table).names == ColumnNames::kPaths) return;
+  const bool several = missing > 1;
+  lines.push_back(fmt::format("{} {} and {} nothing to its sum{}", Counted(missing, "record"),
+                              Lacks(table, key, several), several ? "add" : "adds", kStrict));
+}
+
 /// Adds the warnings about the values of key `k`.
 void DescribeKey(const JobSpec& spec, const KeyTally& tally, std::size_t k, std::vector<std::string>& lines) {
   const TableOptions& table = *spec.source.table;
@@ -600,12 +619,7 @@ void DescribeKey(const JobSpec& spec, const KeyTally& tally, std::size_t k, std:
                     RecordName(spec, column.bad), InQuotes(column.samples.at(0), kMostQuoted), kStrict));
   }
   if (key.summed) {
-    // Members of JSON objects are often optional.
-    if (column.missing > 0 && RowOf(table).names != ColumnNames::kPaths) {
-      const bool several = column.missing > 1;
-      lines.push_back(fmt::format("{} {} and {} nothing to its sum{}", Counted(column.missing, "record"),
-                                  Lacks(table, key, several), several ? "add" : "adds", kStrict));
-    }
+    if (!table.late_sums) DescribeMissing(table, key, column.missing, lines);
     return;
   }
   if (!column.any && column.bad.count == 0 && column.nulls > 0) lines.push_back(NoValues(spec, key, column, tally));
@@ -732,6 +746,29 @@ std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tall
     lines.insert(lines.end(), more.begin(), more.end());
   }
   return lines;
+}
+
+std::vector<std::string> DescribeMissingValues(const TableOptions& table, const std::vector<std::uint64_t>& missing) {
+  std::vector<std::string> lines;
+  std::size_t sum = 0;
+  for (const ColumnKey& key : table.keys) {
+    if (key.summed && sum < missing.size()) DescribeMissing(table, key, missing[sum++], lines);
+  }
+  return lines;
+}
+
+std::string WhyNoSum(const TableOptions& table, const ColumnKey& key, ValuePlace::Flaw flaw, const std::string& value) {
+  using enum ValuePlace::Flaw;
+  if (flaw == kMissing) return "it " + Lacks(table, key) + ", which --sum adds up";
+  if (flaw == kInKey) return "a column of --sum stands in the same place as a key";
+  if (flaw == kInSum) return "two columns of --sum stand in the same place";
+  const std::string why =
+      flaw == kNoNumber ? " is no decimal number"
+      : flaw == kTooLong
+          ? fmt::format(" has more than {} digits before or after its decimal point", DecimalSum::kMostDigits)
+      : table.quote < 0 || (RowOf(table).takes & kTakesQuote) == 0 ? " has escapes"
+                                                                   : " has escapes or text after its quotes";
+  return NameOf(table, key) + ": " + value + why + ", so --sum cannot add it";
 }
 
 void RefuseNoValues(const JobSpec& spec, const KeyTally& tally) {

@@ -15,6 +15,7 @@
 #include "formats/keyed_record.hpp"
 #include "formats/record_format.hpp"
 #include "formats/value_key.hpp"
+#include "formats/value_place.hpp"
 #include "kernels/lines/line_order.hpp"
 #include "spec/job_spec.hpp"
 
@@ -164,6 +165,14 @@ std::unique_ptr<TableFormat> MakeTableFormat(const JobSpec& spec);
 /// Returns the warnings that a job prints at its end, for example about values that are not of a key's type, and about
 /// records that do not match the header.
 std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tally);
+
+/// Returns the warnings about records of the output without values for --sum, if they are known only there
+/// (TableOptions::late_sums). `missing` has the number of such records for each column of --sum.
+std::vector<std::string> DescribeMissingValues(const TableOptions& table, const std::vector<std::uint64_t>& missing);
+
+/// Returns the text for messages why --sum cannot add a value of the column `key`. `value` is the value in quotes, or
+/// words for it.
+std::string WhyNoSum(const TableOptions& table, const ColumnKey& key, ValuePlace::Flaw flaw, const std::string& value);
 
 /// Throws Error(kBadInput) if no record has a value for one of the keys. Such a key is probably wrong, and sorting by
 /// it would not change the order. `tally` must count all records.

@@ -13,6 +13,8 @@ constexpr unsigned kDigitBits = 6, kDigit = (1u << kDigitBits) - 1, kMore = 64, 
 constexpr std::byte kMarkEnd{'~'};
 /// Bits that are stored with the size of a value.
 constexpr unsigned kQuoted = 1, kNull = 2, kFlags = 4;
+/// Smaller first numbers of a place are a Flaw. This number is added to the offsets of values.
+constexpr std::uint64_t kFirstOffset = static_cast<std::uint64_t>(ValuePlace::Flaw::kInSum) + 1;
 
 [[noreturn]] void FailMark() { throw WrongResult("a record lost the places of the values that --sum adds"); }
 
@@ -38,16 +40,19 @@ std::uint64_t TakeNumber(RecordSpan& mark) {
 }  // namespace
 
 void ValuePlace::Append(std::vector<std::byte>& mark) const {
-  PutNumber(known ? at + 1 : 0, mark);
+  PutNumber(known ? at + kFirstOffset : static_cast<std::uint64_t>(flaw), mark);
   if (known) PutNumber(kFlags * size + (quoted ? kQuoted : 0) + (null ? kNull : 0), mark);
 }
 
 ValuePlace ValuePlace::Take(RecordSpan& mark) {
   ValuePlace place;
   const std::uint64_t at = TakeNumber(mark);
-  place.known = at > 0;
-  if (!place.known) return place;
-  place.at = at - 1;
+  place.known = at >= kFirstOffset;
+  if (!place.known) {
+    place.flaw = static_cast<Flaw>(at);
+    return place;
+  }
+  place.at = at - kFirstOffset;
   const std::uint64_t size = TakeNumber(mark);
   place.size = size / kFlags;
   place.quoted = (size & kQuoted) != 0;

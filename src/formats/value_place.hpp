@@ -15,10 +15,15 @@ struct ValuePlace {
   /// The largest size of a place in the mark of a record.
   static constexpr std::uint64_t kMostBytes = 24;
 
+  /// Why --sum cannot add the value. Used only if an error must wait until it is known that the output gets the record
+  /// (TableOptions::late_sums); such a value has no place.
+  enum class Flaw { kNone, kMissing, kNoNumber, kTooLong, kEscapes, kInKey, kInSum };
+
   std::uint64_t at = 0, size = 0;  ///< in bytes; quotes around the value do not belong to it
   bool known = false;              ///< false: the record has no place for the value
   bool null = true;                ///< true: the value is null or empty
   bool quoted = false;             ///< true: the value is in quotes
+  Flaw flaw = Flaw::kNone;
 
   /// Appends the place to `mark`. No byte of it needs an escape in a keyed record (formats/keyed_record.hpp).
   void Append(std::vector<std::byte>& mark) const;

@@ -268,6 +268,11 @@ SortResult SortJob(SortContext& context) {
         BeginOutput(context);
         bytes = attempt->MergeRuns(context.output);
         if (!told) TellKeyValues(sorting);
+        if (!context.job.missing_values.empty()) {
+          const std::vector<std::string> lines =
+              DescribeMissingValues(*context.open.spec.source.table, context.job.missing_values);
+          for (const std::string& line : lines) sorting.Note(line);
+        }
         merged = true;
       } catch (const Error& error) {
         context.open.inputs.BlameChange(error);

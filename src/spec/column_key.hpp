@@ -135,6 +135,9 @@ struct TableOptions : TableWishes {
   std::optional<std::uint64_t> shuffle{};
   /// True: each keyed record has a field with its place in the input after its sort key (formats/input_place.hpp).
   bool placed = false;
+  /// True: a value that --sum cannot add is an error only if the output gets its record. What --minus and --intersect
+  /// leave out is known when the records are merged.
+  bool late_sums = false;
   // Only for the format "binary": the size of a record in bytes, and its sort keys. Without keys, the order is that of
   // all bytes.
   std::uint64_t record_size = 0;

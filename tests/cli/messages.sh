@@ -102,6 +102,8 @@ row 'sums in parts' "$g" -k name --sum id --split 2 shop.csv out
 row 'sums that are read back' "$g" -k name --sum id --verify-output shop.csv out
 printf 'k,n\na,1\na,x\n' >bad.csv
 row 'a value that is no number' "$g" -k k --sum n bad.csv out
+printf 'k,n\nb,x\n' >set.csv
+row 'a value that is no number, of a record that a set keeps' "$g" -k k --sum n --minus set.csv bad.csv out
 printf 'k,n\na,1\na,1e1000\n' >bad.csv
 row 'a value with many digits' "$g" -k k --sum n bad.csv out
 printf 'k,n\na,1\na,"1"2\n' >bad.csv

@@ -203,6 +203,37 @@ expect 3 "$g" --format paragraphs -k k --sum n --strict short.par got.par
 says "record 2, .*it has no column 'n', which --sum adds up"
 expect 0 "$g" --format paragraphs -k n:int --strict short.par got.par
 [ ! -s err ] || fail "a message about a key that is missing: $(cat err)"
+# Of records that --minus or --intersect leaves out, and of the records of their files, no value is read.
+printf 'k,n\nb,unknown\n' >set.csv
+printf 'k,n\na,1\nb,x\na,2\nb,5\n' >in.set.csv
+printf 'b\n' >set.txt
+printf 'a 1\nb\na 2\nb 6\n' >in.set.txt
+printf '{"k":"b"}\n{"k":"c","n":"\\u0031"}\n' >set.jsonl
+printf '{"k":"a","n":1}\n{"k":"b","n":"\\u0031"}\n{"k":"a","n":2}\n{"k":"c","n":[]}\n' >in.set.jsonl
+for options in "" --strict "--memory 5M --batch-bytes 9000 --threads 1" --keep-order; do
+  expect 0 "$g" -k k --sum n $options --minus set.csv in.set.csv got.csv
+  printf 'k,n\na,3\n' | cmp - got.csv || fail "--sum and --minus with $options"
+  [ ! -s err ] || fail "a message about a record of a set: $(cat err)"
+  expect 0 "$g" -k 1:text --sum 2 $options --minus set.txt in.set.txt got.txt
+  printf 'a 3\n' | cmp - got.txt || fail "--sum and --minus of lines with $options"
+  [ ! -s err ] || fail "a message about a record of a set: $(cat err)"
+  expect 0 "$g" -k k --sum n $options --minus set.jsonl in.set.jsonl got.jsonl
+  printf '{"k":"a","n":3}\n' | cmp - got.jsonl || fail "--sum and --minus of JSON with $options"
+  printf 'k,n\na,unknown\n' >keys.csv
+  expect 0 "$g" -k k --sum n $options --intersect keys.csv in.set.csv got.csv
+  printf 'k,n\na,3\n' | cmp - got.csv || fail "--sum and --intersect with $options"
+  expect 3 "$g" -k k --sum n $options --intersect set.csv in.set.csv got.csv
+  says "in.set.csv: byte 8: column 'n': its value is no decimal number, so --sum cannot add it: 'b,x'"
+  expect 3 "$g" -k k --sum n $options --intersect set.jsonl in.set.jsonl got.jsonl
+  says "in.set.jsonl: byte 16: .*its value has escapes, so --sum cannot add it"
+done
+printf 'a 1\nb 6\nb\na 2\n' >in.set.txt
+expect 0 "$g" -k 1:text --sum 2 --intersect set.txt in.set.txt got.txt
+printf 'b 6\n' | cmp - got.txt || fail "--sum of a record that a set keeps"
+says "1 record has no field 2 and adds nothing to its sum; --strict makes this an error"
+expect 3 "$g" -k 1:text --sum 2 --strict --intersect set.txt in.set.txt got.txt
+says "in.set.txt: byte 8: it has no field 2, which --sum adds up: 'b'"
+
 printf 'k,n\na,  \na,5\n' >blanks.csv
 expect 0 "$g" -k k --sum n blanks.csv got.csv
 printf 'k,n\na,  5\n' | cmp - got.csv || fail "--sum and a value of blanks alone"

@@ -15,7 +15,10 @@ void Sets::LookInOrder(Chunk& chunk) {
 }
 
 bool Sets::Takes(RecordSpan record, SetGroup& group, RecordSum& dropped) const {
-  if (group.Takes(InputPlace::Of(record).input, order_)) return true;
+  if (group.Takes(InputPlace::Of(record).input, order_)) {
+    if (kept_) kept_(record);
+    return true;
+  }
   dropped += SumRecords(record, layout_);
   return false;
 }

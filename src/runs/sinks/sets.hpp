@@ -2,7 +2,9 @@
 // equal records may begin and end in different chunks. The stage for groups (groups.hpp) may follow. Start at Sets.
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "data/proof.hpp"
@@ -17,9 +19,11 @@ namespace gpusort {
 /// last group of the chunk before, in the order of the output.
 class Sets {
  public:
-  /// The arguments must outlive this object. Each record must have its place (formats/input_place.hpp).
-  Sets(const RecordLayout& layout, const Order& order, OutputProof& proof)
-      : layout_(layout), order_(order), proof_(proof) {}
+  /// Each record must have its place (formats/input_place.hpp). `kept` may be null. Otherwise any thread calls it with
+  /// each record that the output gets. All other arguments must outlive this object.
+  Sets(const RecordLayout& layout, const Order& order, OutputProof& proof,
+       std::function<void(RecordSpan)> kept = nullptr)
+      : layout_(layout), order_(order), proof_(proof), kept_(std::move(kept)) {}
 
   /// Notes the first and the last record of a chunk. Call this before any stage changes the records of its window.
   /// Chunks must come in output order.
@@ -40,6 +44,7 @@ class Sets {
   const RecordLayout& layout_;
   const Order& order_;
   OutputProof& proof_;
+  const std::function<void(RecordSpan)> kept_;
   std::vector<std::byte> last_;  ///< the last record of the chunk that LookInOrder() saw last
   SetGroup group_;               ///< the last group of all joined chunks
 };

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstring>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -9,8 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.hpp"
+#include "data/inputs.hpp"
 #include "formats/input_place.hpp"
 #include "formats/keyed_record.hpp"
+#include "formats/table_format.hpp"
 #include "formats/value_place.hpp"
 #include "io/output_file.hpp"
 #include "kernels/records/records.hpp"
@@ -225,7 +229,11 @@ class StagedSink : public WindowSink {
     proved_ = front.bytes;
     const Order& order = job.spec.order;
     if (order.writes_groups()) form_.emplace(job.spec);
-    if (order.set_inputs() > 0) sets_.emplace(job.layout, order, proof);
+    if (order.set_inputs() > 0) {
+      std::function<void(RecordSpan)> kept;
+      if (sums_) kept = [this](RecordSpan record) { CheckValues(record); };
+      sets_.emplace(job.layout, order, proof, std::move(kept));
+    }
     if (order.unique) {
       groups_.emplace(job.layout, order, proof, form_ ? &*form_ : nullptr, std::move(front.last));
     }
@@ -268,6 +276,7 @@ class StagedSink : public WindowSink {
     while (std::optional<std::shared_ptr<Chunks>> window = cut_.Pop()) {
       pipeline_.Try([&] { Put(*window); });
     }
+    job_.missing_values = missing_;
     if (groups_) pipeline_.Try([&] { PutLastGroup(); });
     if (largest_) pipeline_.Try([&] { PutLargest(); });
     if (gaps_) pipeline_.Try([&] { gaps_->Finish(); });
@@ -384,6 +393,44 @@ class StagedSink : public WindowSink {
     if (!top_) StripKeys(chunk);
   }
 
+  /// With --sum and sets: throws Error(kBadInput) if --sum cannot add a value of `record`, which the output gets.
+  /// Counts the values that are missing.
+  void CheckValues(RecordSpan record) {
+    const TableOptions& table = *job_.spec.source.table;
+    std::vector<std::byte> scratch;
+    const MarkedRecord marked(OwnBytes(record, job_.layout, scratch));
+    RecordSpan mark = marked.mark;
+    std::size_t sum = 0;
+    for (const ColumnKey& key : table.keys) {
+      if (!key.summed) continue;
+      const ValuePlace::Flaw flaw = ValuePlace::Take(mark).flaw;
+      const std::size_t number = sum++;
+      if (flaw == ValuePlace::Flaw::kNone) continue;
+      if (flaw == ValuePlace::Flaw::kMissing && !table.strict) {
+        const std::lock_guard lock(missing_mutex_);
+        missing_.resize(std::max(missing_.size(), number + 1));
+        ++missing_[number];
+        continue;
+      }
+      FailValue(key, flaw, InputPlace::Of(record), marked.record);
+    }
+  }
+
+  [[noreturn]] void FailValue(const ColumnKey& key, ValuePlace::Flaw flaw, const InputPlace& place,
+                              RecordSpan record) const {
+    constexpr std::size_t kMostShown = 100;
+    const Inputs& inputs = job_.inputs;
+    std::string_view text(reinterpret_cast<const char*>(record.data()), record.size());
+    text = text.substr(0, text.find_last_not_of("\r\n") + 1);
+    std::string where;
+    if (place.input < inputs.count()) {
+      const auto input = static_cast<std::uint32_t>(place.input);
+      where = EscapeName(inputs.path(input)) + ": byte " + std::to_string(inputs.begin(input) + place.offset) + ": ";
+    }
+    throw Error(ErrorCode::kBadInput,
+                where + WhyNoSum(*job_.spec.source.table, key, flaw, "its value") + ": " + InQuotes(text, kMostShown));
+  }
+
   void PutLastGroup() {
     std::optional<Chunk> last = groups_->End();
     if (!last) return;
@@ -461,6 +508,8 @@ class StagedSink : public WindowSink {
   /// True: records have marks with the places of the values of --sum. A slice of a job of tasks has no form_ then: the
   /// values of its records are added later, in the parts.
   const bool sums_ = HasSums(job_.spec);
+  std::mutex missing_mutex_;
+  std::vector<std::uint64_t> missing_;    ///< what Job::missing_values becomes
   std::optional<GroupForm> form_;         ///< with --count or --sum
   std::optional<Groups> groups_;          ///< with -u
   std::optional<Sets> sets_;              ///< with --minus or --intersect

@@ -18,7 +18,10 @@ namespace {
 ValuePlace AnyValuePlace() {
   ValuePlace place;
   place.known = *rc::gen::arbitrary<bool>();
-  if (!place.known) return place;
+  if (!place.known) {
+    place.flaw = static_cast<ValuePlace::Flaw>(*rc::gen::inRange(0, 7));
+    return place;
+  }
   place.at = (*rc::gen::arbitrary<std::uint64_t>() >> 4) >> *rc::gen::inRange(0, 60);
   place.size = (*rc::gen::arbitrary<std::uint64_t>() >> 4) >> *rc::gen::inRange(0, 60);
   place.null = *rc::gen::arbitrary<bool>();
