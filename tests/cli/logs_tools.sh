@@ -250,7 +250,7 @@ says 'any-order has no meaning with --format log; --format lines --any-order com
 expect 2 check -k time a.log
 expect 2 check --time '%Q' a.log
 expect 2 "$bin/gpusort_check" --format csv --timezone UTC a.log
-says 'timezone is only for --format log'
+says '--timezone has no meaning with --format csv'
 expect 4 check no.log
 expect 4 check --against no.log a.log
 : >empty
