@@ -154,10 +154,11 @@ std::string ZoneWords::Doubt(ZoneWord word) const {
   const std::string taken = fmt::format("the zone {} was taken for {}{:02}:{:02}", name, meaning.east < 0 ? '-' : '+',
                                         minutes / 60, minutes % 60);
   if (meaning.of_zone) return taken + ", as in " + zone_.name() + "; --timezone NAME gives the meaning in another zone";
-  const char* const example = name == "IST" ? ", such as Asia/Kolkata" : name == "CST" ? ", such as Asia/Shanghai" : "";
-  return taken + ", and the word has other meanings; --timezone NAME of a zone that uses the word" + example +
-         " gives its meaning, and --time or timestamp(FORMAT) with " + name +
-         " as text instead of %Z reads times of any --timezone";
+  const char* const example = name == "IST"   ? ", such as Asia/Kolkata,"
+                              : name == "CST" ? ", such as Asia/Shanghai,"
+                                              : "";
+  return taken + ", and has other meanings; --timezone of a zone that uses the word" + example +
+         " gives its meaning, and a format with " + name + " as text instead of %Z reads times of any --timezone";
 }
 
 }  // namespace gpusort

@@ -13,8 +13,8 @@ order() { [ "$(sed 's/.* //' out | xargs)" = "$*" ] || fail "the order is $(sed 
 printf '2026-11-23 10:00:00 UTC utc\n2026-11-23 11:00:00 IST ist\n2026-11-23 12:00:00 UTC late\n' >ist.log
 expect 0 gpusort --timezone UTC -o out ist.log
 order ist utc late
-says "ist.log: the zone IST was taken for +02:00, and the word has other meanings; --timezone NAME of a zone that uses \
-the word, such as Asia/Kolkata gives its meaning, .*; the first is '2026-11-23 11:00:00 IST ist'"
+says "ist.log: the zone IST was taken for +02:00, and has other meanings; --timezone of a zone that uses \
+the word, such as Asia/Kolkata, gives its meaning, .*; the first is '2026-11-23 11:00:00 IST ist'"
 [ "$(wc -l <err)" = 1 ] || fail "more than a warning: $(cat err)"
 gpusort --explain --timezone UTC ist.log | grep -q '^format .*the zone IST was taken for +02:00' || fail "--explain"
 sed 's/10:00:00 UTC/04:00:00 UTC/' ist.log >india.log
@@ -82,8 +82,8 @@ printf 'ts,n\n2026-11-23 11:00:00 IST,a\n2026-11-23 08:00:00 UTC,b\n' >ist.csv
 { head -n 1 ist.csv; tail -n +2 ist.csv | tac; } >turned.csv
 expect 0 column -k ts:timestamp ist.csv out.csv
 same out.csv turned.csv
-says "ist.csv: the zone IST was taken for +02:00, and the word has other meanings; --timezone NAME of a zone that uses \
-the word, such as Asia/Kolkata gives its meaning, and --time or timestamp(FORMAT) with IST as text .*; the first is '2026-11-23 11:00:00 IST'"
+says "ist.csv: the zone IST was taken for +02:00, and has other meanings; --timezone of a zone that uses \
+the word, such as Asia/Kolkata, gives its meaning, and a format with IST as text .*; the first is '2026-11-23 11:00:00 IST'"
 [ "$(wc -l <err)" = 1 ] || fail "more than a warning: $(cat err)"
 expect 0 column --timezone Asia/Kolkata -k ts:timestamp ist.csv out.csv
 same out.csv ist.csv
