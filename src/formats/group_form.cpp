@@ -134,6 +134,7 @@ void GroupForm::AddValues(RecordSpan marked, ColumnSums& sums, ColumnSums& total
     sums[i].Add(number);
     totals[i].Add(number);
   }
+  if (!parts.mark.empty()) throw WrongResult("a record has places of more values than --sum adds");
 }
 
 std::string GroupForm::TextsOf(const ColumnSums& sums) const {

@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::uint64_t kVersion = 3;
+constexpr std::uint64_t kVersion = 4;
 /// The first bytes of every manifest.
 constexpr std::string_view kFront = R"({"job":{"version":)";
 /// The end of each line: this key, 16 digits, and `"}`. The end takes the place of the last brace of the JSON.

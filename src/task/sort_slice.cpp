@@ -34,7 +34,7 @@ namespace {
 
 /// Returns a text that must be the same for all tasks, so that they have one order and the same checksums.
 std::string Version() {
-  constexpr const char* kFormat = ", format 8";  // the version of the files that tasks share
+  constexpr const char* kFormat = ", format 9";  // the version of the files that tasks share
   return std::string(GPUSORT_VERSION) + kFormat + ", locale " + LocaleName();
 }
 

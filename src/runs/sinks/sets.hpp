@@ -20,7 +20,7 @@ namespace gpusort {
 class Sets {
  public:
   /// Each record must have its place (formats/input_place.hpp). `kept` may be null. Otherwise any thread calls it with
-  /// each record that the output gets. All other arguments must outlive this object.
+  /// each record that the sets keep. All other arguments must outlive this object.
   Sets(const RecordLayout& layout, const Order& order, OutputProof& proof,
        std::function<void(RecordSpan)> kept = nullptr)
       : layout_(layout), order_(order), proof_(proof), kept_(std::move(kept)) {}
