@@ -365,10 +365,7 @@ std::optional<SortResult> MergePart(const JobSpec& spec, TaskNumber part, const 
   if (job.limits.temp_dirs.empty()) job.limits.temp_dirs = {pieces.folder.empty() ? folder : pieces.folder};
   job.order.merge = true;
   std::vector<std::byte> around;  // the bytes before and after the records; a part without records has only these
-  if (!job.target.headless) around = cut.header;
-  if (!job.target.headless && spec.order.count && job.source.inputs.empty()) {
-    around = CountForm(spec).HeaderOf(cut.header);
-  }
+  if (!job.target.headless) around = *job.target.header;
   around.insert(around.end(), job.target.trailer.begin(), job.target.trailer.end());
 
   SortResult result;
