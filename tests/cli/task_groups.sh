@@ -216,7 +216,7 @@ for options in "--count" "-k 1:text --sum 2" "--intersect one.txt"; do
       "$t" borders --run $k --parts 2 dir >borders
       begin=$(sed -n $((j + 1))p borders)
       end=$(sed -n $((j + 2))p borders)
-      tail -c +$((begin + 1)) dir/run-0000$k | head -c $((end - begin)) >pieces/run-0000$k
+      head -c $end dir/run-0000$k | tail -c +$((begin + 1)) >pieces/run-0000$k
     done
     [ $j = 0 ] || sed -i '$d' pieces/run-00001
     expect 0 "$t" part --part $j/2 --pieces pieces dir got.gz
