@@ -777,8 +777,8 @@ cudaError_t MayOverlap(Kernel* kernel, bool& may) {
     int capability = 0;
     error = cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(kernel));
     if (error == cudaSuccess) error = cudaDeviceGetAttribute(&capability, cudaDevAttrComputeCapabilityMajor, device);
-    // Overlap needs a GPU of compute capability 9.0 or newer. The code must also be for 9.0 or newer, because older
-    // code does not wait (see WaitForKernelsBefore).
+    // Overlap needs a GPU of compute capability 9.0 or newer. The kernel must also be compiled for 9.0 or newer,
+    // because code for older GPUs does not wait for the previous kernel (see WaitForKernelsBefore).
     if (error == cudaSuccess) last = {kernel, device, capability >= 9 && attributes.ptxVersion >= 90};
   }
   may = error == cudaSuccess && last.may;

@@ -104,7 +104,7 @@ GPUSORT_HD inline void SplitRuns(std::uint64_t rank, Iterator keys, const std::u
   }
   // The probe of a sorted run is its middle undecided item. Each step halves the undecided items of one run.
   while (left > 0) {
-    std::uint64_t before = 0;  // how many undecided items lie before the probes of their sorted runs
+    std::uint64_t before = 0;  // the number of undecided items before the probe of each run, added up over all runs
     int least = -1, greatest = -1;
     Key least_key{}, greatest_key{};
     GPUSORT_UNROLL

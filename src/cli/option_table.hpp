@@ -23,7 +23,7 @@ enum OptionTrait : unsigned {
   kTablesToo = 32,   ///< with kLinesOnly: the option is also for records with columns
   kAnyAttempt = 64,  ///< the option changes no byte of the output, so a stopped job may continue with another value
   kShare = 128,      ///< the value is a size, which may be a percentage
-  kSameFile = 256,   ///< the value is a file, which must be the same for all tasks of a job, also with kAnyAttempt
+  kSameFile = 256,   ///< the value is the name of a file that must have the same content for all tasks of a job
   kFirst = 512,  ///< the option decides what the program does, so its value is stored before those of all other options
   kWordsOnly = 1024,  ///< the value must be one of OptionRow::words
   kSaysFormat = 2048  ///< the option helps to decide which format the inputs have, so completion must know it

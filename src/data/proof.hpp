@@ -120,14 +120,14 @@ class OutputProof {
   /// Adds the checksum of records that were left out of the output on purpose, for example because -u drops equal
   /// records.
   void AddDropped(const RecordSum& sum);
-  /// Adds the number of records in some groups of equal records, for --count. Add groups that the output leaves out,
-  /// too: the sum must be the number of records that were read.
+  /// For --count: adds the number of records in some groups of equal records. The caller must also add the groups that
+  /// the output leaves out, because the sum must be the number of records that were read.
   void AddCounted(std::uint64_t records);
   /// With --sum: adds the sums of values that were read, and of values that were written or left out on purpose. Both
   /// must be equal in the end. A vector may be empty.
   void AddSummed(const ColumnSums& read, const ColumnSums& written);
-  /// Adds the checksum of records that were written with the counts and sums of their groups, if another sort reads
-  /// them again. As many records must be written as were added.
+  /// Adds the checksum of records as they were written, with the counts and sums of their groups. Needed only if
+  /// another sort reads the output. Call this for all records of the output or for none.
   void AddWritten(const RecordSum& sum);
   /// Corrects the checksums if the output leaves out records that were added. sum() is then `kept`.
   /// - kept: the checksum of the records that stay in the output
@@ -141,7 +141,8 @@ class OutputProof {
   /// records.
   void CheckCount(std::uint64_t records) const;
   RecordSum sum() const;
-  /// Returns the checksum of the records as they were written: with their counts and sums if AddWritten() was called.
+  /// Returns the checksum of the written records. If AddWritten() was called, it covers the counts and sums that were
+  /// written with the records.
   RecordSum written() const;
   /// Returns the first and the last record of the output. Call this after all records were added. If `keys` is true,
   /// each of the two records is returned with its sort key before it.
@@ -176,8 +177,8 @@ class OutputProof {
   RecordSum sum_;
   RecordSum dropped_;
   std::optional<std::uint64_t> counted_;
-  std::optional<RecordSum> written_;  ///< the total of AddWritten()
-  ColumnSums values_read_, values_written_;  ///< as AddSummed() got them
+  std::optional<RecordSum> written_;         ///< the total of AddWritten()
+  ColumnSums values_read_, values_written_;  ///< the totals of the arguments of AddSummed()
   std::uint64_t bytes_ = 0;
   std::map<std::uint64_t, Chunk> chunks_;  ///< the chunks of the output, by offset; neighbouring chunks are joined
 };

@@ -16,9 +16,9 @@ __extension__ using WideNanos = __int128;
 struct ClockTime {
   WideNanos time = 0;      ///< nanoseconds since midnight, in UTC; can be negative or more than a day
   std::int64_t east = 0;   ///< local time minus UTC, in seconds; 0 if there is no zone
-  ZoneWord zone_word = 0;  ///< the abbreviation that gave `east`
+  ZoneWord zone_word = 0;  ///< the abbreviation, such as CET, from which `east` was read; 0: none
 
-  /// Sets `east` to another offset of the same local time.
+  /// Changes the time zone and keeps the local time. `other` is local time minus UTC in the new zone, in seconds.
   void MoveTo(std::int64_t other) {
     constexpr std::int64_t kSecond = 1'000'000'000;
     time -= WideNanos{other - east} * kSecond;

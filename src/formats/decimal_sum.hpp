@@ -16,11 +16,11 @@ namespace gpusort {
 /// the numbers are added.
 class DecimalSum {
  public:
-  /// The largest number of digits of one number before its decimal point, and after it, if it is written without an
-  /// exponent. A limit is needed because 1e999999999 is short and has many digits.
+  /// The largest number of digits that a number may have before its decimal point, and the largest number after it. An
+  /// exponent counts as the digits that it stands for, because 1e999999999 is short but has many digits.
   static constexpr std::size_t kMostDigits = 1000;
 
-  /// A number that was read from a text. It must not be used after the text is gone.
+  /// A number that was read from a text. Valid only while the text exists.
   struct Number {
     __int128 small = 0;    ///< the digits as a whole number, if `digits` is empty
     std::string digits{};  ///< the digits, if they are too many for `small`
@@ -35,7 +35,7 @@ class DecimalSum {
   DecimalSum& operator=(DecimalSum&&) noexcept;
   ~DecimalSum();
 
-  /// Reads the decimal number `text`, which must have no white space around it. The same texts are numbers as for keys
+  /// Reads the decimal number `text`, which must have no white space around it. Accepts the same numbers as a sort key
   /// of the type decimal, except infinities and NaN. `rule` gives the decimal point and the separator of thousands.
   /// Returns kTooLong if the number has more than `most` digits before or after its decimal point.
   static Read ReadNumber(std::string_view text, const ValueRule& rule, Number& number, std::size_t most = kMostDigits);
@@ -44,8 +44,8 @@ class DecimalSum {
   void Add(const DecimalSum& other);
   /// Returns true if a number was added.
   bool any() const { return any_; }
-  /// Returns the sum, with as many digits after the decimal point as the number that has the most. If one of the
-  /// numbers has separators of thousands, the text has them, too.
+  /// Returns the sum as text. It has as many digits after the decimal point as the added number with the most such
+  /// digits. If an added number has separators of thousands, the text has them, too.
   std::string Text(const ValueRule& rule) const;
   /// Returns true if both sums are the same number.
   bool Equals(const DecimalSum& other) const;

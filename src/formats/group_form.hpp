@@ -1,5 +1,5 @@
-// Writes what a job knows about a group of equal records into the record that is kept of it: the number of the records
-// (--count) and the sums of columns (--sum). Start at GroupForm.
+// The output can have one record for each group of equal records. GroupForm writes the number of records in the group
+// (--count) and the sums of columns (--sum) into this record. Start at GroupForm.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace gpusort {
 /// What the output tells about a group of equal records.
 struct GroupResult {
   std::uint64_t count = 1;       ///< the number of records
-  std::string_view sum_texts{};  ///< with --sum: what GroupForm::TextsOf() returns
+  std::string_view sum_texts{};  ///< with --sum: the result of GroupForm::TextsOf()
 };
 
 class GroupForm {
@@ -27,16 +27,17 @@ class GroupForm {
   /// `spec` must outlive this object.
   explicit GroupForm(const JobSpec& spec);
 
-  /// Returns true if each record has a mark with the places of the values of --sum (formats/value_place.hpp).
+  /// Returns true with --sum. Each record then has a mark before it, which tells where in the record the values of
+  /// --sum are (formats/value_place.hpp).
   bool sums() const { return !columns_.empty(); }
   ColumnSums NoSums() const { return ColumnSums(columns_.size()); }
-  /// Adds the values of `marked`, a record with its mark, to `sums` and to `totals`. A value that is null adds nothing.
-  /// Throws WrongResult if a value is no number.
+  /// Adds the values of --sum in a record to `sums` and to `totals`. `marked` is the record with its mark. A value that
+  /// is null adds nothing. Throws WrongResult if a value is no number.
   void AddValues(RecordSpan marked, ColumnSums& sums, ColumnSums& totals) const;
   /// Returns the texts of the sums of a group, in a form in which long runs of a digit are short. The text of a sum is
   /// empty if the group has no value.
   std::string TextsOf(const ColumnSums& sums) const;
-  /// Returns the texts for a group of one record, which stays as it is.
+  /// Returns the texts for a group of one record: an empty text for each sum, so that the record is not changed.
   std::string NoTexts() const { return std::string(columns_.size(), '\0'); }
   /// Adds the sums in `texts`, which TextsOf() has made, to `totals`. Throws WrongResult if one of them is no number.
   void AddTexts(std::string_view texts, ColumnSums& totals) const;
@@ -71,7 +72,8 @@ class GroupForm {
   };
   struct Column {
     const ColumnKey* key;
-    /// For JSON: the name of a member of the record itself, with quotes and a colon. Empty for a longer path.
+    /// For JSON: the name of the member with the value, with quotes and a colon. Empty if the value is not in the
+    /// outermost object.
     std::string member;
   };
 
@@ -81,7 +83,7 @@ class GroupForm {
   Edit Replace(const Column& column, const ValuePlace& place, std::string_view sum, RecordSpan record) const;
   /// Returns the change that adds a member with the sum to a JSON object.
   Edit AddMember(const Column& column, std::string_view sum, RecordSpan record) const;
-  /// Returns the sum as a JSON number, or as a string if it is written in another way than numbers of JSON.
+  /// Returns the sum as a JSON number. If the sum is not in the syntax of JSON numbers, returns it as a JSON string.
   static std::string JsonOf(const ColumnKey& key, std::string_view sum);
 
   std::optional<CountForm> count_;

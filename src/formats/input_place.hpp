@@ -14,32 +14,33 @@
 
 namespace gpusort {
 
-/// The value of RecordLayout::keys for records with columns that also have a field with their place: the byte of flags,
-/// the keys of all columns, and the place.
+/// The number of fields before a record that is stored with its place: a field with flags, a field with the sort key,
+/// and a field with the place (RecordLayout::keys).
 inline constexpr std::uint32_t kPlacedKeys = kTableKeys + 1;
 
 /// The place of a record: the index of its input, and its offset there in bytes.
 struct InputPlace {
-  /// The largest size of the field, with the kKeyEnd after it.
+  /// The largest size in bytes of a field with a place, including the byte kKeyEnd that ends the field.
   static constexpr std::uint64_t kMostBytes = 21;
 
   std::uint64_t input = 0, offset = 0;
 
-  /// Appends the field of this place to `out`, with the kKeyEnd after it. The bytes of two fields compare as the places
-  /// do.
+  /// Appends a field with this place to `out`, and the byte kKeyEnd that ends the field. The bytes of fields sort as
+  /// the places do.
   void Append(std::vector<std::byte>& out) const;
-  /// Reads the index of the input and the offset from the keys of `record`. Throws WrongResult if they are missing.
+  /// Reads the place from the fields before `record`. Throws WrongResult if the field with the place is missing.
   static InputPlace Of(RecordSpan record);
 
   friend auto operator<=>(const InputPlace&, const InputPlace&) = default;
 };
 
-/// Removes the sort key from keyed records that have kPlacedKeys fields. The place of each record then is its sort key.
-/// Works in place. The returned span is the beginning of `records`.
+/// Removes the sort keys from `records`, which have kPlacedKeys fields, so that the place of each record becomes its
+/// sort key. Works in place. The returned span is the beginning of `records`.
 std::span<std::byte> KeysToPlaces(std::span<std::byte> records);
 /// Returns the layout of the records that KeysToPlaces() returns.
 RecordLayout PlacedLayout();
-/// Appends `record`, which has no sort key, with the place of `placed`, a record that KeysToPlaces() has returned.
+/// Appends the place of `placed`, and then `record`, to `out`. `placed` must be a record that KeysToPlaces() has
+/// returned. `record` must have no sort key.
 void AppendWithPlaceOf(RecordSpan placed, RecordSpan record, std::vector<std::byte>& out);
 
 }  // namespace gpusort

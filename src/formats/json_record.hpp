@@ -66,7 +66,7 @@ class JsonError : public std::runtime_error {
   std::size_t byte_;
 };
 
-/// What is wrong with a record of which JsonRecords::repeated() returns a member.
+/// The error message for a record for which JsonRecords::repeated() has a value.
 inline constexpr const char* kRepeatedMember = "a member with a value of --sum stands a second time in its object";
 
 /// Finds the values at given paths in lines of JSON. Only one thread at a time may use an object.
@@ -75,7 +75,8 @@ class JsonRecords {
   /// The greatest depth to which arrays and objects can be nested. Find() throws JsonError for a deeper line.
   static constexpr std::size_t kMaxDepth = 1024;
 
-  /// The paths from the index `single` on are those that must not lead to several values (see repeated()).
+  /// For each of the paths from index `single` on, a line must have at most one value. If an object has two members
+  /// with the same name on such a path, repeated() reports this.
   explicit JsonRecords(std::vector<JsonPath> paths, std::size_t single = std::numeric_limits<std::size_t>::max());
 
   /// Sets values[i] to the value in `line` at the path with index i. The text of a value lies in `line` or in a buffer
@@ -84,8 +85,8 @@ class JsonRecords {
   /// - An unpaired surrogate, such as \ud800, is decoded as U+FFFD.
   /// - Throws JsonError if the line is not one JSON value. White space around the value is allowed.
   void Find(std::span<const std::byte> line, std::span<JsonValue> values);
-  /// Returns the offset in the last line of the first member that has the name of another member before it, if one of
-  /// the paths from `single` on leads through both.
+  /// Returns the offset of the first repeated member in the last line. A member is repeated if its object has an
+  /// earlier member with the same name, and a path from index `single` on leads through both.
   std::optional<std::size_t> repeated() const { return repeated_; }
 
  private:
@@ -98,14 +99,15 @@ class JsonRecords {
   struct Level {
     const char* begin;
     std::uint64_t element;  ///< for an array: the index of the next element
-    Paths paths;            ///< the paths into this value whose next step was not found yet
-    std::uint32_t all_end;  ///< the end of all paths into this value; the found ones follow `paths`
+    Paths paths;            ///< the paths into this array or object whose next step was not found yet
+    /// The paths order_[paths.end] to order_[all_end - 1] lead into this value, and their next step was already found.
+    std::uint32_t all_end;
     bool object;
   };
   class Scanner;
 
   Paths TakeMember(std::string_view raw, bool escaped);
-  /// Returns true if a path from single_ on was found in the innermost level by a member with the name `name`.
+  /// Returns true if the innermost object had an earlier member `name` on a path from index single_ on.
   bool WasFound(std::string_view name) const;
   Paths TakeElement();
   template <typename Matches>
@@ -115,7 +117,8 @@ class JsonRecords {
   std::vector<JsonPath> paths_;
   const std::size_t single_;
   std::optional<std::size_t> repeated_;
-  bool repeats_ = false;              ///< true: the member that was read last has the name of a member before it
+  /// True: the last member that was read has the same name as an earlier member of its object.
+  bool repeats_ = false;
   std::vector<std::uint32_t> order_;  ///< the indexes of paths_; every Level::paths is a range of this vector
   std::vector<Level> levels_;
   std::vector<char> strings_;  ///< the decoded text of the strings that have escapes

@@ -47,7 +47,7 @@ struct KeyTally {
     void Add(const Seen& later, std::uint64_t before);
   };
   struct Column {
-    Seen bad;   ///< values that the column's type cannot read
+    Seen bad;   ///< values that are not valid for the column's type
     Seen days;  ///< values such as 20260101, which look like a date but were read as seconds since 1970
     /// `nulls` counts the records without a value in this column: the field is null, or the record has no such column.
     /// `missing` counts only the records without the column.
@@ -115,11 +115,11 @@ struct KeyTally {
   /// INSERT statements of a dump that are not sorted, because they have no rows (INSERT ... SELECT) or do not begin at
   /// the start of a line.
   Lines left_inserts;
-  /// What was assumed about the times of each input that may be read wrongly, by the index of the input: see
-  /// LogTimes::notes. The job prints these texts as warnings.
+  /// Warnings about timestamps that may have been read wrongly. The key is the index of the input. The value has the
+  /// warnings about this input (see LogTimes::notes).
   std::map<std::uint32_t, std::map<std::string, std::string>> time_notes;
-  /// The abbreviations of zones (ZoneWord) for which `time_notes` has the warning, if they need one. Add() ignores this
-  /// member.
+  /// The abbreviations of time zones (ZoneWord) that were already checked for a warning in `time_notes`. Add() ignores
+  /// this member.
   std::bitset<256> noted_words;
   Seen other_width;               ///< records that have more or fewer columns than the header
   std::uint64_t first_width = 0;  ///< the number of columns in the first record that `other_width` counts
@@ -128,15 +128,17 @@ struct KeyTally {
   std::string example;  ///< for messages: an example of a record without a column that a key names
   /// A guess of the delimiter in the file, if the chosen delimiter does not occur in the header. 0: there is no guess.
   unsigned char delimiter = 0;
-  /// The place of the record that is counted next: the index of its input, its index in the input, and its offset in
-  /// bytes.
+  /// The place of the record that is counted next: the index of its input, the index of the record in this input, and
+  /// its offset in bytes.
   std::uint32_t input = 0;
   std::uint64_t record = 0, offset = 0;
-  /// With --sum: the bytes from the record that is counted next on, and the places of its values.
+  /// With --sum: the bytes that begin with the record that is counted next, and the places of the values of this
+  /// record.
   RecordSpan bytes{};
   std::vector<ValuePlace> places{};
 
-  /// Returns the sum of odd_rows[t] for the tables t in `replaced_tables`. `Lines::first` is the name of one of them.
+  /// Returns the total of `odd_rows` over the tables in `replaced_tables`. `Lines::first` is the name of one of these
+  /// tables.
   Lines odd_keys() const;
   /// Returns the size of `triggered_tables`. `Lines::first` is the name of one of these tables.
   Lines triggered() const;

@@ -20,10 +20,10 @@ class KeyMaker : public HostOrder {
   virtual ~KeyMaker() = default;
   /// Returns the number of key fields, at least 1.
   virtual std::size_t fields() const = 0;
-  /// Writes key field number `field` of `line` to `out`. The bytes must sort as the lines do in ties(field). Any thread
-  /// may call this.
+  /// Writes key field number `field` of `line` to `out`. The written bytes must sort in the order of the comparator
+  /// ties(field). Any thread may call this.
   virtual void PutField(std::size_t field, const Byte* line, std::uint64_t size, FieldWriter& out) const = 0;
-  /// Returns the comparator for two lines with equal bytes in key field number `field`.
+  /// Returns the comparator that compares two lines if key field number `field` has the same bytes in both.
   virtual const HostOrder& ties(std::size_t field) const = 0;
 };
 
@@ -52,8 +52,8 @@ class KeyedOrder : public KeyScheme {
   /// bytes in the field mean equal values. FieldBit() returns the bit of a field, or 0 if the field has none.
   static constexpr unsigned kFieldBits = 6;
   static constexpr unsigned FieldBit(std::size_t field) { return field < kFieldBits ? 1u << field : 0; }
-  /// Compares two lines by a field that is equal in their sort keys, where long values are cut off.
-  /// `bit` is the FieldBit() of this field.
+  /// Compares two lines by a key field whose bytes are equal in both sort keys. The values can differ all the same,
+  /// because sort keys cut off long values. `bit` is the FieldBit() of this field.
   struct Ties : HostOrder {
     Ties(const HostOrder& maker, unsigned bit) : maker_(maker), bit_(bit) {}
     int Compare(const Byte* a, std::uint64_t a_size, const Byte* b, std::uint64_t b_size) const override {

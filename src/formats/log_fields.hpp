@@ -81,7 +81,8 @@ class LogKeys {
   /// field different names. The key with the index K has the paths all[first[K]] to all[first[K + 1] - 1].
   struct Paths {
     std::vector<JsonPath> all;
-    std::size_t single = std::numeric_limits<std::size_t>::max();  ///< the first path of a column of --sum
+    /// The index of the first path that belongs to a column of --sum; all later paths do, too.
+    std::size_t single = std::numeric_limits<std::size_t>::max();
     std::vector<std::size_t> first;
   };
   static Name NameOf(std::string_view name);

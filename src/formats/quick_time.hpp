@@ -30,7 +30,7 @@ class QuickTime {
     std::string_view fraction;         ///< the digits of the fraction of a second, without trailing zeros
     bool lacks_year = false;
     std::size_t size = 0;    ///< the size of the timestamp in bytes
-    ZoneWord zone_word = 0;  ///< the abbreviation that gave `east`
+    ZoneWord zone_word = 0;  ///< the abbreviation, such as CET, from which `east` was read; 0: none
   };
   /// Reads the timestamp at the beginning of `text`, which must be the rest of a line. Returns false if the timestamp
   /// does not have the format of this reader, or if its date was not passed to KeepDate(). The slower parser

@@ -55,8 +55,8 @@ struct ScanState {
   LogState log{};  ///< only for logs
 };
 
-/// Thrown for a record that cannot be read. It gives only the offset of the wrong byte. The code that catches it throws
-/// an Error with the name of the input and the number of the record instead.
+/// Thrown for a record that cannot be read. The exception has only the offset of the wrong byte. The code that catches
+/// it throws an Error with the name of the input and the number of the record instead.
 class BadRecord : public Error {
  public:
   BadRecord(std::uint64_t at, const std::string& why) : Error(ErrorCode::kBadInput, why), at_(at) {}
@@ -187,7 +187,7 @@ class RecordFormat {
   /// LoadState() turns the string into the state again. An empty string stands for ScanState{}.
   virtual std::string SaveState(const ScanState&) const { return {}; }
   virtual ScanState LoadState(const std::string&) const { return {}; }
-  /// Returns a parser's state with which every record of all inputs can be read by itself.
+  /// Returns a parser's state with which each record of the inputs can be read without the records before it.
   /// - argument: the parser's states at the beginnings of the inputs
   /// - By default, returns ScanState{}.
   virtual ScanState Alone(const std::vector<ScanState>&) const { return {}; }

@@ -99,9 +99,10 @@ class SqlDumpFormat : public CopyFormat {
   void RefuseGaps() const;
   /// Begins a new group of rows if the statements of the current group end differently. Call before DecidePart().
   void SplitPart(ScanState& state) const;
-  /// Decides what the records are from the current INSERT on: rows if `multi_row` is true, otherwise statements.
+  /// Decides what is sorted from the current INSERT on: single rows if `multi_row` is true, otherwise whole INSERT
+  /// statements.
   /// - `separator`: the bytes after the first row
-  /// - Throws Error(kUsage) if rows become records, but an option such as -m does not allow this.
+  /// - Throws Error(kUsage) if single rows would be sorted, but an option such as -m does not allow this.
   void DecidePart(bool multi_row, std::string_view separator, ScanState& state) const;
   /// Updates `state` for the end of an INSERT statement.
   /// - `end`: the bytes after the last row, including the semicolon and the newline
@@ -120,9 +121,9 @@ class SqlDumpFormat : public CopyFormat {
   /// Does the work of Scan(). Skips the rows in `known`, which LookAhead() found in `bytes`. `known` is null if
   /// LookAhead() was not called.
   Ends ScanBlock(RecordSpan bytes, ScanState& state, const KnownRows* known) const;
-  /// Returns the state after the end of the dump. `state` is the result of the scan, which has held back the last lines
-  /// because they could have been the beginning of an INSERT. Throws BadRecord at offset `at` if the dump ends inside
-  /// rows.
+  /// Returns the parser's state after the end of the dump. A scan holds back lines that may be the beginning of an
+  /// INSERT. `state` is the state with such lines, which are now known to be no INSERT. Throws BadRecord at offset `at`
+  /// if the dump ends inside rows.
   ScanState AfterHeld(std::uint64_t at, const ScanState& state) const;
   const Byte* ScanText(const Byte* p, const Byte* end, const Byte* until, Marks& marks, ScanState& state) const;
   /// Each of these functions scans one thing that begins at `p`, and updates `state`. Returns the byte after it, or
@@ -163,8 +164,9 @@ class SqlDumpFormat : public CopyFormat {
   const std::string input_;  ///< the name of the dump, for error messages
   /// True: a COPY statement that cannot be parsed is copied to the output like other SQL. False: it is an error.
   const bool force_;
-  const bool check_;                        ///< true: the job only checks the order of the rows, so it ignores gaps
-  const char* const no_gaps_;               ///< why the job does not allow gaps, and what to do; empty: it allows them
+  const bool check_;  ///< true: the job only checks the order of the rows, so it ignores gaps
+  /// The reason why the job does not allow gaps (bytes between rows); empty: it allows them.
+  const char* const no_gaps_;
   const bool strip_;                        ///< true: lines that differ between dumps of the same data are left out
   std::vector<Name> names_;                 ///< one for each key of the user
   std::unique_ptr<const DumpState> front_;  ///< the state at the beginning of a dump

@@ -22,12 +22,15 @@ struct RowsPart {
   using Order = std::shared_ptr<const ValueKey>;
 
   std::string table;
-  KeyColumns wanted;                          ///< the columns of the user's keys
-  std::vector<Order> by;                      ///< for each key of the user: the order by the column's type, or null
-  KeyColumns primary;                         ///< the columns of the primary key; empty: not known
-  std::vector<Order> primary_by;              ///< the orders by the types of the columns in `primary`
-  std::vector<SqlTable::Column> key_columns;  ///< for each key of the user or of `primary`: its column
-  std::vector<Order> columns;                 ///< the orders by the types of all columns; null: the order of text
+  KeyColumns wanted;  ///< the columns of the user's keys
+  /// For each key of the user: the order of the column's type in the dump; null: the key gives the order.
+  std::vector<Order> by;
+  KeyColumns primary;             ///< the columns of the primary key; empty: not known
+  std::vector<Order> primary_by;  ///< for each column in `primary`: the order of its values by its type
+  /// For each key of the user, or if there is none for each column in `primary`: the column.
+  std::vector<SqlTable::Column> key_columns;
+  /// For each column of the table: the order of its values by its type; null: text.
+  std::vector<Order> columns;
   /// True: a foreign key of the table refers to the same table, and the dump does not turn off the checks of foreign
   /// keys.
   bool refers_to_itself = false;
@@ -39,8 +42,8 @@ struct RowsPart {
   /// has no value or null in such a column, the server stores the next number.
   std::vector<std::size_t> counted;
   std::vector<bool> only_default;  ///< for each column in `counted`: see SqlTable::Column
-  bool triggered = false;          ///< a trigger or rule of the table was made before
-  /// True: the server, not the dump, gives numbers to the rows (AUTO_INCREMENT).
+  bool triggered = false;          ///< true: the dump has made a trigger or rule of the table before these rows
+  /// True: the rows have no value for a column that the server numbers automatically (AUTO_INCREMENT).
   bool lacks_counted = false;
 
   std::string head;  ///< the COPY statement, or the part of each INSERT before its first row
@@ -55,7 +58,8 @@ struct RowsPart {
   std::string tail;          ///< the bytes between the last row of the first statement and its semicolon
   std::string end;           ///< the bytes after the last row of the first statement, up to its newline
   bool ends_differ = false;  ///< true: not all statements with one row have the same `end`
-  bool replaces = false;     ///< true: a statement says what happens to a row whose key exists
+  /// True: a statement says what happens to a row whose key already exists in the table, such as ON CONFLICT.
+  bool replaces = false;
 
   /// Returns true if equal values can be written in several ways, such as 1.0 and 1.00.
   static bool IsInexact(const Order& order) { return order != nullptr && order->rule().type != ValueType::kInt; }
@@ -66,7 +70,7 @@ struct TableList {
   TableList(std::shared_ptr<const SqlTable> last, std::shared_ptr<const TableList> others)
       : table(std::move(last)), before(std::move(others)) {}
   ~TableList() {
-    // In a long list, a deep stack would be needed if each entry destroyed the next one.
+    // Destroys the entries in a loop. If each entry destroyed the next one, a long list would need a deep stack.
     std::shared_ptr<const TableList> rest = std::move(before);
     while (rest && rest.use_count() == 1) rest = std::exchange(const_cast<TableList&>(*rest).before, nullptr);
   }
@@ -95,27 +99,27 @@ struct DumpState {
   std::string statement;                          ///< the lines so far of a statement that may become a COPY
   std::string create;                             ///< the lines so far of a CREATE TABLE
   std::shared_ptr<const TableList> tables;        ///< the tables that CREATE TABLE has made so far
-  std::shared_ptr<std::set<std::string>> filled;  ///< the tables of this database that had rows
+  std::shared_ptr<std::set<std::string>> filled;  ///< the tables of this database that had rows earlier in the dump
   std::shared_ptr<const std::vector<SqlEnum>> enums;
   std::shared_ptr<const std::vector<SqlTrigger>> triggers;  ///< the triggers and rules of this database
   Session session;
   std::shared_ptr<const RowsPart> part;  ///< the last group of rows
   bool any = false;                      ///< true: a line was read
-  bool gaps = false;                     ///< true: a part had gaps (bytes between rows)
-  bool inserts = false;                  ///< true: an INSERT was left in place
+  bool gaps = false;                     ///< true: a group of rows had gaps (bytes between rows)
+  bool inserts = false;                  ///< true: the dump has an INSERT statement that is not sorted
 };
 
 /// The values of ScanState::mode. In a COPY block, it is kRows plus a value of CopyFormat::Mode.
 enum Mode : unsigned {
   kSql = 0,           ///< at the beginning of a line of SQL
   kRows = 1,          ///< in a COPY block
-  kAfterInsert = 16,  ///< as kSql, but directly after an INSERT with rows
+  kAfterInsert = 16,  ///< at the beginning of a line of SQL, directly after an INSERT with rows
   /// In the first row of an INSERT statement. The whole statement may become one record.
   kFirstRow,
   kLaterRow,       ///< in any other row of an INSERT
   kAfterFirstRow,  ///< after a row in the mode kFirstRow
   kAfterLaterRow,
-  kNextRow,  ///< before a row, in a part of statements with several rows
+  kNextRow,  ///< before the next row, in a group of INSERT statements with several rows
   kGap,      ///< before a gap (bytes between two rows); used only when sort keys are made
 };
 

@@ -30,7 +30,7 @@ bool BeginsCreateType(std::string_view text);
 
 /// PostgreSQL: when a trigger or rule fires, or a foreign key is checked.
 enum class SqlFires : std::uint8_t {
-  kOfSession,  ///< unless the session turns this off: see Session::unchecked
+  kOfSession,  ///< by default: active unless the session turns it off (Session::unchecked)
   kNever,      ///< DISABLE
   kAlways,     ///< ENABLE ALWAYS or ENABLE REPLICA
 };
@@ -41,13 +41,14 @@ struct SqlTable {
     std::string name;
     ValueType type = ValueType::kText;
     std::vector<std::string> labels;  ///< for an enum or a set: its words, the least first
-    bool generated = false;           ///< the server computes the value; an INSERT without column names leaves it out
-    bool counted = false;             ///< the server gives the next number to rows without a value
+    /// True: the server computes the value; an INSERT without column names has no value for this column.
+    bool generated = false;
+    bool counted = false;  ///< true: the server gives the next number to rows without a value
     /// True: a row with NULL or 0 in this column keeps this value. False: the server may replace it by the next number.
     bool only_default = false;
     bool not_null = false;
-    /// The server treats some values as equal although their sort keys differ, such as 'a' and 'A', or 1.001 and 1.004
-    /// in a decimal(9,2).
+    /// True: the server treats some values as equal although their sort keys differ, such as 'a' and 'A', or 1.001 and
+    /// 1.004 in a decimal(9,2).
     bool loose = false;
     /// The byte that the server ignores at the end of a string, such as the blank in char(n). kNoPadding: there is no
     /// such byte.
@@ -83,7 +84,7 @@ struct SqlTable {
   /// True: the table has copies of the columns of its `parents` (LIKE, PARTITION OF). False: the table inherits the
   /// columns (INHERITS).
   bool copies = false;
-  bool copies_defaults = true;  ///< false: the server does not number rows in the copied columns
+  bool copies_defaults = true;  ///< false: the server does not number rows automatically in the copied columns
   SqlTarget partition_of;       ///< PostgreSQL: the table that this table is a partition of; empty: none
 };
 /// Parses a statement that begins with CREATE TABLE. Returns null for any other statement. `enums` must have the enum
@@ -109,7 +110,7 @@ struct SqlTableChange {
   std::vector<SqlTable::Column> added;           ///< new columns, which come after the existing ones
   std::vector<SqlTable::Column> retyped;         ///< columns that get another type
   std::vector<std::string> counted;              ///< columns that the server numbers automatically from now on
-  bool numbers_rows = false;                     ///< true: the server gives numbers to the rows that the table has
+  bool numbers_rows = false;                     ///< true: the server gives numbers to the existing rows of the table
   SqlTarget attached;                            ///< a table that becomes a partition of `table`, and gets its keys
   bool ignores = false;  ///< true (ALTER IGNORE): of rows with equal unique keys, only one stays
   /// PostgreSQL: a clause that turns triggers or rules of `table` on or off, such as DISABLE TRIGGER ALL.
@@ -117,7 +118,7 @@ struct SqlTableChange {
     SqlFires fires = SqlFires::kOfSession;
     bool rule = false;  ///< true: the clause is for a rule; false: for triggers
     std::string name;   ///< the name of the trigger or rule; empty: all triggers
-    bool keys = false;  ///< true: also the triggers that check foreign keys
+    bool keys = false;  ///< true: the clause also switches the triggers that check foreign keys
   };
   std::vector<Switch> switches;
 };

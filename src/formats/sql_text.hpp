@@ -78,7 +78,7 @@ struct SqlTarget {
 /// The beginning of an INSERT or REPLACE, up to its first row.
 struct InsertHead {
   enum Is : std::uint8_t { kNone, kUnfinished, kRows } is = kNone;
-  std::size_t size = 0;  ///< the number of bytes before the first row; the row includes white space after a newline
+  std::size_t size = 0;  ///< the number of bytes before the first row, with white space up to the first newline
   SqlTarget target;
   bool replaces = false;  ///< REPLACE or IGNORE: of two rows with the same primary key, only one stays
   bool counts = false;    ///< OVERRIDING USER VALUE: the server numbers the rows, and ignores the numbers in them

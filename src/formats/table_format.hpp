@@ -21,8 +21,8 @@
 
 namespace gpusort {
 
-/// The columns of a record that the job sorts by or adds up. `by_column` is sorted by Wanted::column, the position of a
-/// column.
+/// The columns of a record that the job sorts by or adds up. `by_column` lists the columns in ascending order of
+/// Wanted::column, the position of a column.
 struct KeyColumns {
   struct Wanted {
     std::uint64_t column;  ///< counted from 0
@@ -86,7 +86,7 @@ class TableFormat : public RecordFormat, public KeyScheme {
   /// Returns new buffers for the calls of PutKeys() by one thread.
   virtual std::unique_ptr<Scratch> MakeScratch() const { return std::make_unique<Scratch>(); }
   /// Writes the sort key of the first record in `records` to `out`. Returns the size of the record. Throws BadRecord.
-  /// - Sets Scratch::left_out if the output shall not have the record.
+  /// - Sets Scratch::left_out if the record must not be in the output.
   /// - Changes `state` from the parser's state before the record to the state after the record.
   /// - Several threads may call this at the same time, each with its own `scratch`.
   virtual std::uint64_t PutKeys(RecordSpan records, ScanState& state, Scratch& scratch, FieldWriter& out,
@@ -111,8 +111,9 @@ class TableFormat : public RecordFormat, public KeyScheme {
   virtual bool PutValue(std::size_t key, const Field& field, FieldWriter& out, KeyTally& tally) const;
   /// Writes the sort key of one column, as a string. Used if the user gave no --key: the job then sorts by all columns.
   void PutWhole(const Field& field, FieldWriter& out) const;
-  /// Makes the record itself the sort key of a format whose records are lines without newlines inside, and whose
-  /// PutKeys() writes nothing. Call this in the constructor, and only if records carry their place.
+  /// Lets the job sort by the whole record instead of a sort key. PutKeys() must then write nothing, and no record may
+  /// contain a newline except at its end. Call this in the constructor, and only if records are stored with their place
+  /// (TableOptions::placed).
   void SortByWholeRecord(bool descending);
   bool IsNull(std::string_view unquoted) const;
   /// Adds the warning about the abbreviation `word` of a zone to `tally`, if one is needed. `text` has the
@@ -125,7 +126,7 @@ class TableFormat : public RecordFormat, public KeyScheme {
   [[noreturn]] static void FailKey(const ColumnKey& key, const std::string& why);
 
   const TableOptions& table_;
-  /// How times without a zone and abbreviations of zones are read. Null: no key needs the zone of the job.
+  /// The rules for times that name no zone, and for abbreviations of zones such as CET. Null: no key needs these rules.
   const std::shared_ptr<const ZoneWords> words_;
   std::vector<ValueKey> keys_;  ///< the sort keys, and then the columns of --sum
   /// The columns that the job sorts by. If the keys are names of columns, call Resolve() first.
@@ -166,12 +167,12 @@ std::unique_ptr<TableFormat> MakeTableFormat(const JobSpec& spec);
 /// records that do not match the header.
 std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tally);
 
-/// Returns the warnings about records of the output without values for --sum, if they are known only there
-/// (TableOptions::late_sums). `missing` has the number of such records for each column of --sum.
+/// Returns the warnings about records of the output that have no value for a column of --sum. Only for jobs with
+/// TableOptions::late_sums. `missing` has the number of such records for each column of --sum.
 std::vector<std::string> DescribeMissingValues(const TableOptions& table, const std::vector<std::uint64_t>& missing);
 
-/// Returns the text for messages why --sum cannot add a value of the column `key`. `value` is the value in quotes, or
-/// words for it.
+/// Returns an error message that says why --sum cannot add a value of the column `key`. `value` is the value in quotes,
+/// or a description of the value.
 std::string WhyNoSum(const TableOptions& table, const ColumnKey& key, ValuePlace::Flaw flaw, const std::string& value);
 
 /// Throws Error(kBadInput) if no record has a value for one of the keys. Such a key is probably wrong, and sorting by

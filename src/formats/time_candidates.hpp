@@ -41,7 +41,8 @@ class TimeCandidates {
   /// Returns the timestamp in a line of the sample, in seconds since 1970, or 0 if the line has no timestamp of the
   /// given shape. `line` is the index of the line.
   std::int64_t SecondsIn(const TimeShape& shape, std::size_t line) const;
-  /// Returns true if the sample may be two logs of about the same days, one with `numbers` and one with `times`.
+  /// Returns true if the sample may be a mixture of two logs from the same days: one whose timestamps are the numbers
+  /// of `numbers`, and one whose timestamps are those of `times`.
   bool AreOfSameDays(const TimeCandidate& numbers, const TimeCandidate& times) const;
   /// Returns true if the timestamps begin with the year, and the lines look like logs of Apache Hadoop or Spark, such
   /// as "26/11/23 22:10:01 INFO mapred.JobClient: text".

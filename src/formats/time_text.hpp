@@ -35,11 +35,11 @@ ZoneWord ZoneWordOf(std::string_view text);
 struct ZoneWordFacts {
   std::string_view name;   ///< in lower case
   std::int64_t east = 0;   ///< local time minus UTC in seconds, as times with this abbreviation are read
-  bool ambiguous = false;  ///< true: zones with other offsets use the abbreviation, too
+  bool ambiguous = false;  ///< true: there are zones with another offset that use the same abbreviation
 };
-/// `word` must not be 0.
+/// Returns the meaning of the abbreviation `word`, which must not be 0.
 ZoneWordFacts FactsOf(ZoneWord word);
-/// The largest ZoneWord.
+/// Returns the largest ZoneWord, which is the number of known abbreviations.
 ZoneWord LastZoneWord();
 /// Skips the abbreviation of a time zone, such as CET, at the beginning of `reader`, in upper or lower case. Returns
 /// local time minus UTC in seconds, or std::nullopt if there is no such abbreviation.
@@ -64,7 +64,7 @@ struct Instant {
   /// a fraction. For example, -0.25 has `seconds` -1, `fraction` "25" and `from_next` true.
   bool from_next = false;
   bool zoned = true;       ///< true: the timestamp had a time zone; false: it was read as UTC
-  ZoneWord zone_word = 0;  ///< the abbreviation that gave the time zone
+  ZoneWord zone_word = 0;  ///< the abbreviation, such as CET, that named the time zone; 0: none
 };
 
 /// Parses a day: YYYY-MM-DD, YYYY/MM/DD, YYYYMMDD, infinity or -infinity. In the format YYYY-MM-DD, the year can have 4
@@ -100,7 +100,7 @@ struct TimeParts {
   bool afternoon = false;              ///< true: `hour_of_half` is in the afternoon (PM)
   std::string_view fraction;           ///< the digits of the fraction of a second
   std::optional<std::int64_t> offset;  ///< local time minus UTC, in seconds; no value: the timestamp has no time zone
-  ZoneWord zone_word = 0;              ///< the abbreviation that gave `offset`
+  ZoneWord zone_word = 0;              ///< the abbreviation, such as CET, from which `offset` was read; 0: none
   std::string_view zone;               ///< the name of a zone of the IANA database, such as "Europe/Berlin"; or empty
   std::optional<std::int64_t> count;   ///< seconds since 1970; if set, only it, `fraction` and `minus` are used
   const char* clock = nullptr;         ///< the place of HH:MM in the timestamp; null: not known

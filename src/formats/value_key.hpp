@@ -30,7 +30,7 @@ std::optional<ValueType> LooksLike(std::string_view text);
 
 class ZoneWords;
 
-/// What had to be assumed about the zone of a value.
+/// The reasons why the time zone of a value is uncertain.
 struct ZoneDoubt {
   bool lacks_zone = false;  ///< true: a timestamp names no zone
   ZoneWord word = 0;        ///< the abbreviation that names the zone of a timestamp or a time of day

@@ -52,8 +52,8 @@ bool PutSeverity(std::string_view text, KeyBytes& out);
 void PutListed(std::optional<std::uint64_t> position, std::string_view text, KeyBytes& out);
 bool IsUuid(std::string_view text);
 bool PutUuid(std::string_view text, KeyBytes& out);
-/// Appends the sort key of a string in the order of sort -V, which compares versions. The key has two parts: the string
-/// without its suffix, such as .tar.gz, and then what tells strings with equal first parts apart.
+/// Appends the sort key of a string in the order of sort -V, which compares versions. The key has two parts. The first
+/// part is for the string without its suffix, such as .tar.gz. The second part decides if the first parts are equal.
 void PutNatural(std::string_view text, KeyBytes& out);
 /// Appends the sort key of a string in the order of the locale: the bytes that strxfrm returns. If `text` contains
 /// NULs, each part between them gets its own bytes. The byte 0, which is smaller than all bytes of strxfrm, separates

@@ -77,14 +77,15 @@ class ZoneWords {
   /// If `local` is true, timestamps without a zone are local times of `zone`. Otherwise they are UTC.
   ZoneWords(const Zone& zone, bool local);
 
-  /// Returns local time minus UTC, in seconds. `word` must not be 0.
+  /// Returns local time minus UTC, in seconds, for the abbreviation `word`, which must not be 0.
   std::int64_t EastOf(ZoneWord word) const { return meanings_[word - 1u].east; }
-  /// Reads the abbreviation in `instant`, if there is one, as that of the zone of the job.
+  /// If the zone of `instant` was given by an abbreviation, changes `instant` to the meaning that the abbreviation has
+  /// in this job.
   void Apply(Instant& instant) const {
     if (instant.zone_word != 0) instant.seconds -= meanings_[instant.zone_word - 1u].later;
   }
-  /// Returns a warning that says which meaning was taken for `word`, which must not be 0. Returns an empty text if no
-  /// warning is needed.
+  /// Returns a warning that says which meaning the abbreviation `word` has in this job. `word` must not be 0. Returns
+  /// an empty text if no warning is needed.
   std::string Doubt(ZoneWord word) const;
   const Zone& zone() const { return zone_; }
   bool local() const { return local_; }
@@ -94,7 +95,8 @@ class ZoneWords {
     std::int64_t east = 0;   ///< local time minus UTC in seconds
     std::int64_t later = 0;  ///< `east` minus ZoneWordFacts::east
     bool of_zone = false;    ///< true: `zone_` uses the abbreviation
-    bool warns = false;      ///< true: the abbreviation can mean another offset, and no option says which
+    /// True: a warning is needed, because the abbreviation has several meanings and no option selects one.
+    bool warns = false;
   };
 
   const Zone zone_;

@@ -32,7 +32,8 @@ SortResult SortJob(SortContext& context);
 
 /// The plan of a job, for --explain.
 struct Explanation {
-  std::string text;              ///< the plan; if `error` is set, perhaps only what the inputs are
+  /// The plan; if the job cannot be planned because of `error`, a description of the inputs.
+  std::string text;
   std::optional<Error> error{};  ///< the error with which the job would end, because of the inputs that `text` shows
 };
 /// Returns the plan of the job. Opens the inputs and the backend (GPU or CPU), but writes no output. May write

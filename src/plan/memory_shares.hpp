@@ -24,8 +24,8 @@ struct KeyShape {
   constexpr std::uint64_t blocks() const { return 2 * threads + 3; }
   std::uint64_t block_bytes() const { return piece_bytes + kReadSlack; }
   std::uint64_t pool_bytes() const { return threads == 0 ? 0 : blocks() * block_bytes(); }
-  /// Returns how many bytes of memory the stage takes. Assumes that a line with its key is at most four times as long
-  /// as the line alone.
+  /// Returns how many bytes of memory the computation of sort keys takes. Assumes that a line with its key is at most
+  /// four times as long as the line alone.
   std::uint64_t bytes() const { return pool_bytes() + 2 * threads * 4 * piece_bytes; }
 };
 /// Returns the number of threads and the size of buffers for making sort keys.

@@ -67,7 +67,7 @@ class GapFiller {
 
  private:
   void AddGap(const StrippedRecords::Gap& gap);
-  /// Begins a part of the dump that has gaps.
+  /// Begins a part of the dump that has gaps (bytes between two rows).
   void BeginPart(GapList gaps);
   void CheckMemory() const;
   void EndPart();
@@ -85,15 +85,16 @@ class GapFiller {
   // The following members describe the current part of the dump, such as the rows of one table.
   std::optional<GapList> gaps_;            ///< the bytes between the rows; no value: nothing was read
   std::optional<GapList::Reader> reader_;  ///< set when the first row of the part is read
-  /// True: the constructor got all gaps of this part. AddGap() must not add these gaps again.
+  /// True: the constructor got all gaps (bytes between rows) of this part. AddGap() must not add these gaps again.
   bool given_ = false;
   const std::string* separator_ = nullptr;
   const std::string* head_ = nullptr;  ///< the bytes before the row of a statement with one row
   const std::string* tail_ = nullptr;  ///< the bytes after the row of a statement with one row
   std::uint64_t next_at_ = 0;          ///< the index of the row before the next gap, or kNone
   std::uint32_t next_text_ = 0;
-  std::uint64_t row_ = 0;     ///< the number of rows so far
-  std::int64_t balance_ = 0;  ///< the number of added separators minus the number of removed separators
+  std::uint64_t row_ = 0;  ///< the number of rows so far
+  /// The number of separators (such as commas) that were added, minus the number that were removed.
+  std::int64_t balance_ = 0;
   /// The number of added statement heads ("INSERT INTO ...") minus the number of removed heads.
   std::int64_t statements_ = 0;
 };

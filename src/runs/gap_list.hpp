@@ -35,13 +35,13 @@ class GapTexts {
 /// sorted together, such as the rows of one table. Equal gaps are stored only once.
 class GapList {
  public:
-  /// GapKey describes these members.
+  /// The comments of GapKey describe these members.
   std::uint64_t part = 0;
   std::string separator, head, tail;
   std::uint64_t singles = 0;
 
   GapList() = default;
-  /// Makes an empty list. `key` must be the GapKey of the first gap that will be added.
+  /// Makes an empty list. `key` must be the GapKey of the first gap (bytes between two rows) that will be added.
   explicit GapList(const GapKey& key);
 
   /// Adds the gap `text`, directly after the row with the index `place` (from 0). `place` must not be less than in the
@@ -50,7 +50,7 @@ class GapList {
   /// Adds the gaps of `other`, a list for the same part of the dump. These gaps must come after the gaps of this list.
   /// Call Close() of `other` first.
   void Add(const GapList& other, const GapTexts& other_texts, GapTexts& texts);
-  /// Returns a copy of this list that contains no gaps.
+  /// Returns a copy of this list without its gaps (bytes between two rows).
   GapList WithoutGaps() const;
   /// Returns the memory that the list takes, in bytes. The strings in GapTexts are not included.
   std::uint64_t bytes() const { return encoded_.size() + open_text_.size(); }

@@ -44,8 +44,8 @@ struct Job {
   /// The memory into which the input was read, if the merge uses this memory again; otherwise null.
   std::shared_ptr<PinnedBuffer> ring_memory{};
   std::uint64_t next_run_id = 0;
-  /// With --sum and sets of records: how many records that the sets keep lack the value, for each column of --sum. The
-  /// sink sets it at the end.
+  /// Used only for --sum with --minus or --intersect. For each column of --sum: how many records of the output have no
+  /// value in this column. Set at the end of the merge.
   std::vector<std::uint64_t> missing_values{};
 
   /// Returns true if a sorted part of the input may stay in the input file instead of being written to a temp file.

@@ -128,8 +128,8 @@ class KeyStage {
       PieceCutter::Cut cut = cutter.Take(block.bytes, block.range.offset, block.guess);
       push(std::move(cut), std::move(block));
     };
-    // The first blocks of an input wait until its format is found out. What is found does therefore not depend on the
-    // size of blocks, and thus on --memory.
+    // The first blocks of an input wait until enough bytes were read to find out its format. The result therefore does
+    // not depend on the size of blocks, and thus not on --memory.
     constexpr std::size_t kMostHeld = RecordFormat::kFrontBytes / KeyShape::kLeastPiece;
     static_assert(kMostHeld < KeyShape{1, 0}.blocks(), "the reader needs a block while others wait");
     std::vector<InputReader::Block> held;
@@ -344,7 +344,7 @@ class KeyStage {
   std::uint64_t pieces_end_ = ~std::uint64_t{0};
   RecordSum sum_;
   KeyTally tally_;
-  KeyTally ends_;  ///< what RecordFormat::NoteEnd has counted; the stage that cuts pieces writes it
+  KeyTally ends_;  ///< the counts of RecordFormat::NoteEnd(), which is called at the end of each input
   // The following members describe the input file that contains piece number `turn_`, the piece that goes to the output
   // queue next.
   std::uint32_t input_ = 0;

@@ -128,15 +128,16 @@ struct TableOptions : TableWishes {
   std::vector<ColumnKey> keys{};  ///< the sort keys, already reversed by --reverse; empty: all columns as text
   /// True: the zone of TZ or of the machine must not change the order, because several machines sort the records.
   bool alike_everywhere = false;
-  /// Set only if several processes sort one log: the parser's state before every record, as text.
+  /// Set only if several processes sort one log. The state of the parser (as text) with which each record can be read
+  /// without the records before it.
   std::string alone{};
   bool reverse = false;  ///< true: the order is descending if there are no keys
-  /// With --shuffle: the seed of the random order.
+  /// The seed of the random order with --shuffle; no value: the option is not given.
   std::optional<std::uint64_t> shuffle{};
-  /// True: each keyed record has a field with its place in the input after its sort key (formats/input_place.hpp).
+  /// True: the job stores with each record its sort key and then its place in the input (formats/input_place.hpp).
   bool placed = false;
-  /// True: a value that --sum cannot add is an error only if the output gets its record. What --minus and --intersect
-  /// leave out is known when the records are merged.
+  /// With --sum: true if a wrong value is an error only if its record gets into the output. With --minus and
+  /// --intersect, this is known only when the records are merged.
   bool late_sums = false;
   // Only for the format "binary": the size of a record in bytes, and its sort keys. Without keys, the order is that of
   // all bytes.

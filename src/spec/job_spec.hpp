@@ -35,7 +35,8 @@ enum class KeptGroups { kAll, kSingle, kRepeated };
 /// The part of an input that a process sorts: the bytes [begin, end).
 struct ByteRange {
   std::uint64_t begin = 0, end = ~std::uint64_t{0};
-  bool inside = false;  ///< true: the range ends after a record, and the bytes after it do not belong to the job
+  /// True: the records after `end` belong to another process, which sorts another range of the input.
+  bool inside = false;
   std::string state{};  ///< the state of the format's parser at `begin`, as RecordFormat::SaveState returns it
 };
 
@@ -54,7 +55,8 @@ struct LineOrdered {
 struct Source {
   std::vector<std::string> inputs;  ///< at least one name; "-" means standard input and occurs at most once
   bool implied = false;             ///< true: the user named no input, so `inputs` is standard input
-  std::string names_note;         ///< how names without -o were taken, for --explain; empty if only one way is possible
+  /// Text for --explain: which names are inputs and which is the output; empty if this is clear.
+  std::string names_note;
   std::string names_file;         ///< the file of --files0-from, which contains the names of the inputs; may be empty
   std::vector<ByteRange> ranges;  ///< the part of each input that is sorted; empty: all inputs are sorted completely
   std::optional<Codec> codec;     ///< the codec of all inputs; no value: the extension of each name decides
@@ -66,7 +68,7 @@ struct Source {
   bool force_format = false;          ///< true: inputs that seem to have another format are not refused
   std::string type_note;              ///< the record type and how it was decided: "i32 (from the extension .bin)"
   std::string lines_because;          ///< the option or key that means that records are lines, or empty
-  std::string column_form;            ///< for a warning: how the same keys are written for columns of CSV
+  std::string column_form;            ///< for a warning: the same keys in the syntax for columns of CSV
   std::optional<TableOptions> table;  ///< the options of records with columns; set only for Format::kTable
   std::uint64_t header = 0;           ///< number of lines at the top of every input that are not sorted
   /// Lines at the top of an input that begin with one of these strings belong to the header, which is not sorted.
@@ -88,12 +90,13 @@ struct Target {
   Codec codec = Codec::kNone;
   bool index = false;     ///< true: an index of the BGZF blocks is written beside the output (IndexName)
   bool headless = false;  ///< true: the output does not get the header of the inputs
-  std::optional<std::vector<std::byte>> header{};  ///< the bytes before the first record; none: those of the inputs
+  /// The bytes before the first record; no value: the header of the inputs.
+  std::optional<std::vector<std::byte>> header{};
   std::vector<std::byte> trailer;  ///< the bytes after the last record; empty: the trailer of the inputs
   std::string state;               ///< the state of the format's parser before the first record of the output
   /// True: the output gets each record with its sort key before it, as one line (formats/keyed_record.hpp).
   bool keyed = false;
-  /// True: the output gets the records alone, each as one line with its place before it instead of its sort key
+  /// True: each line of the output has the place of a record in the input, and then the record without its sort key
   /// (formats/input_place.hpp).
   bool placed = false;
   /// The bytes between the rows (gaps) of an SQL dump, as GapFront::Save() returns them. Set only if the job writes one
@@ -128,7 +131,7 @@ struct Order {
 
   bool debug = false;        ///< true: the output shows which part of each line is compared
   std::vector<KeyDef> keys;  ///< the keys of lines as typed, for the warnings of `debug`
-  KeyOptions ordering;       ///< the letters such as -n and -r without a key, for the warnings of `debug`
+  KeyOptions ordering;       ///< the options such as -n and -r that belong to no key, for the warnings of `debug`
   bool stable = false;       ///< -s was given; for the warnings of `debug`
   bool reverse = false;      ///< -r was given; `layout` is reversed already
 
@@ -156,7 +159,7 @@ struct Limits {
   std::chrono::seconds gpu_timeout{60};  ///< a GPU that makes no progress for this long counts as lost
   std::uint64_t batch_bytes = 0;         ///< how many bytes are sorted in memory at once; 0: the planner decides
   std::uint64_t block_bytes = 0;         ///< size of a block in temp files; 0: the planner decides
-  /// The greatest number of sorted pieces that one merge reads, at least 2. 0: the planner decides.
+  /// The greatest number of sorted lists that one merge reads, at least 2. 0: the planner decides.
   unsigned max_fan_in = 0;
 };
 

@@ -46,7 +46,8 @@ struct SortStats {
   std::vector<std::string> notes;      ///< log messages about failures that the job got over, and about skipped steps
   std::vector<AttemptStats> attempts;  ///< all processes of a job with --resume-dir; the last one is this process
 
-  /// Adds the statistics of the first of the two sorts of a job to those of the second, which must be new.
+  /// For a job of two sorts: adds the statistics of the first sort to this object, which must be the statistics of the
+  /// second sort. Call this once.
   void AddFirst(const SortStats& first);
 };
 

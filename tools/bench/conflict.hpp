@@ -1,16 +1,17 @@
 // Inputs that make the threads of a warp read the same bank of shared memory in every step of a pairwise merge.
 // Source of the idea: Berney and Sitchinava, Engineering Worst-Case Inputs for Pairwise Merge Sort on GPUs, IPDPS 2020.
 //
-// In a tile merge thread t writes outputs [t E, (t + 1) E). The thread reads its keys from consecutive places of A and
-// of B, which begin at any bank. Keys of `width` = 128 / sizeof(key) places fill all banks once. If the starts in A of
-// all threads are congruent modulo `width`, and each thread takes from A first, all threads of a warp read the same
-// bank in every step. The number of its E keys that a thread takes from A arranges this:
-//   E >= width: the largest multiple of `width` that is at most E. The other keys come from B.
-//   E < width: g = ceil(width / E) threads together take `width` keys. g - 1 of them take E, the last takes the rest.
-//   Then a warp reads g banks, each by 32 / g threads.
-// In every second warp A and B change parts, so that both lists are equally long. Keys are all different: the output
-// rank of a key says which list it comes from, and running the merge backwards ("unmerge") gives the lists. Unmerging
-// the halves again gives an input that is bad for every merge pass of a sort.
+// When a thread block merges the lists A and B in shared memory, thread t writes the outputs [t E, (t + 1) E). It reads
+// consecutive keys of A and consecutive keys of B. `width` = 128 / sizeof(key) consecutive keys lie in different banks.
+// Suppose that each thread takes keys from A first, and that the indices in A at which the threads start are equal
+// modulo `width`. Then all threads of a warp read the same bank in every step. To get this, each thread takes the
+// following number of its E keys from A:
+// - E >= width: the largest multiple of `width` that is at most E. The other keys come from B.
+// - E < width: g = ceil(width / E) threads together take `width` keys. g - 1 of them take E keys, and the last thread
+//   takes the rest. Then a warp reads g banks, each by 32 / g threads.
+// In every second warp, A and B are exchanged, so that both lists are equally long. All keys are different, so the rank
+// of a key in the output decides from which list it comes. Running the merge backwards ("unmerge") therefore gives the
+// two lists. Unmerging each list again gives an input that is slow in every merge pass of a sort.
 #pragma once
 
 #include <cstdint>

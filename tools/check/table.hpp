@@ -38,7 +38,8 @@ struct Table {
   std::vector<std::string> nulls;
   std::vector<Key> keys;
   Key whole;  ///< the rule for every column, and for whole lines if there are no keys
-  /// A dump: the header is as gpusort leaves it with --strip-volatile. Only for Kind::kInserts.
+  /// Only for Kind::kInserts. True: the header of a dump does not have the lines that gpusort --strip-volatile leaves
+  /// out.
   bool strip_volatile = false;
 };
 

@@ -9,8 +9,8 @@
 namespace check {
 
 /// Returns the value of a text without white space around it, or Null if the text is no value of the type. The type is
-/// kNumber, kTime, kInterval, kMacAddress, kBits or kSeverity. All but kNumber have texts as values, in the order of
-/// their bytes.
+/// kNumber, kTime, kInterval, kMacAddress, kBits or kSeverity. For kNumber, the result is a number. For the other
+/// types, it is a string whose bytes sort as the values do.
 Value ReadWrittenValue(const Rule& rule, std::string_view text);
 
 }  // namespace check

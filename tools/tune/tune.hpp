@@ -24,8 +24,9 @@ struct Timing {
   int log2_items;
   Shape shape;
   double milliseconds;
-  double levels;  ///< the merge levels that the kernel does; for a tile sort, the levels that remain for merge passes
-  bool current;   ///< true if tuning.hpp has this shape
+  /// For a merge kernel: how many levels of pairwise merging it does. For a tile sort: how many levels remain after it.
+  double levels;
+  bool current;  ///< true if tuning.hpp has this shape
 };
 
 /// Times all shapes of kernels of one Kind (number kKind) with kThreads threads for items of kBytes bytes. Appends one

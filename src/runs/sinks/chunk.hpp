@@ -1,4 +1,5 @@
-// The piece of work of a StagedSink, which writes merged records to the output. Start at Chunk.
+// A chunk is a piece of the merged records. The stages of a StagedSink change and write the output chunk by chunk.
+// Start at Chunk.
 #pragma once
 
 #include <condition_variable>
@@ -36,27 +37,29 @@ struct Chunk {
   std::uint64_t led = 0;         ///< how many records at the beginning belong to a group that began before the chunk
   std::vector<std::byte> open;   ///< the first record of the last group, which may continue after the chunk
   std::uint64_t open_count = 0;  ///< the number of records of this group in the chunk
-  /// With --sum: the sums over the records that `led` and `open_count` count. `open_sums` lacks the values of a group
-  /// of which only one record is known.
+  /// With --sum: the sums over the first `led` records, and over the `open_count` records of the last group. If
+  /// open_count is 1, `open_sums` is not set: a sum is computed only when a second record is found.
   ColumnSums led_sums, open_sums;
   std::vector<std::byte> own;  ///< the memory of `records` if they are not in the window
 
   // The following members are used with --minus and --intersect.
-  std::span<std::byte> leading;        ///< the records at the front that belong to the last group before the chunk
-  std::optional<SetGroup> last_group;  ///< the last group of the chunk; no value: all records are in `leading`
+  /// The first records, if they have the same key as the last record of the previous chunk.
+  std::span<std::byte> leading;
+  /// The state of the last group of equal records; no value: all records are in `leading`.
+  std::optional<SetGroup> last_group;
 
   const GroupForm* form = nullptr;  ///< with --count or --sum: how the results of groups are written
-  /// With --count or --sum, for each record: how many equal records there are, its size in bytes, and with --sum the
-  /// texts of the sums after their size.
+  /// Used with --count or --sum. For each record: the number of equal records, and the size of the record in bytes.
+  /// With --sum, the sums follow as text, after the size of this text.
   std::string results;
-  /// With --count or --sum: how many bytes more the records take in the output. A negative number is stored modulo
+  /// With --count or --sum: how many bytes the counts and sums add to the records. A negative number is stored modulo
   /// 2^64.
   std::uint64_t inserted = 0;
-  /// With --count or --sum: true if the sort key of each record is its place, and stays in the output. The records get
-  /// their counts and sums only when they are written, because all lines of a window would take as much memory again.
+  /// With --count or --sum: true if each record is written with its place in the input before it, instead of a sort
+  /// key. Counts and sums are inserted only when a record is written, to save memory.
   bool placed = false;
 
-  /// Adds the result of the group of the next record, which has `size` bytes.
+  /// Appends the count and the sums of the next record to `results`. The record has `size` bytes.
   void AddResult(const GroupResult& group, std::uint64_t size) {
     PutVarint(group.count, results);
     PutVarint(size, results);
@@ -70,8 +73,8 @@ struct Chunk {
   void ForEachResult(Each each) const {
     ForEachStored([&](const GroupResult& group, RecordSpan record, RecordSpan) { each(group, record); });
   }
-  /// Calls each(text, line) for each record of a chunk that is `placed`: with the record as the output has it, and with
-  /// the same record after its place, as the chunk writes it.
+  /// Calls each(text, line) for each record. `text` is the record with its count and sums, and `line` is the place of
+  /// the record followed by `text`. Call this only if `placed` is true.
   template <typename Each>
   void ForEachPlaced(Each each) const {
     std::vector<std::byte> text, line;
@@ -90,7 +93,7 @@ struct Chunk {
     for (const GapEdit& edit : edits) bytes += (edit.text == nullptr ? 0 : edit.text->size()) - edit.removed;
     return bytes;
   }
-  /// Calls put(bytes) with the bytes that the chunk has in the output, in consecutive pieces.
+  /// Calls put(bytes) for consecutive pieces of the bytes that the chunk adds to the output.
   template <typename Put>
   void ForEachPart(Put put) const {
     if (form != nullptr && placed) return ForEachPlaced([&](RecordSpan, RecordSpan line) { put(line); });
@@ -108,7 +111,8 @@ struct Chunk {
   }
 
  private:
-  /// Calls each(group, record, stored) for each record. `stored` is the record as `records` has it.
+  /// Calls each(group, record, stored) for each record. `stored` is the bytes of the record in `records`, and `record`
+  /// is the record without its place and without escapes.
   template <typename Each>
   void ForEachStored(Each each) const {
     // --top shortens `records`, but not `results`.
@@ -140,7 +144,7 @@ struct Chunks {
   std::vector<Chunk> list;
   std::mutex mutex;
   std::condition_variable ready;
-  std::size_t unready = 0;  ///< the number of chunks that workers still change; protected by `mutex`
+  std::size_t unready = 0;  ///< the number of chunks that threads still work on; protected by `mutex`
 };
 
 }  // namespace gpusort

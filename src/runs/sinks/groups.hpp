@@ -27,17 +27,19 @@ class Groups {
   void LookInOrder(Chunk& chunk);
   /// Removes the records that are not written to the output. Any thread may call this.
   void Change(Chunk& chunk) const;
-  /// Returns a chunk with one record that must be written before `chunk`, or std::nullopt. Call this in output order,
-  /// after Change().
+  /// Ends the group that was open before `chunk`, if it does not continue in `chunk`. Returns its record as a chunk
+  /// that must be written before `chunk`, or std::nullopt. Call this in output order, after Change().
   std::optional<Chunk> Join(Chunk& chunk);
-  /// Returns a chunk with one record that must be written last, or std::nullopt. Call this after the last Join().
+  /// Ends the last group. Returns its record as a chunk that must be written last, or std::nullopt. Call this after the
+  /// last Join().
   std::optional<Chunk> End();
-  /// Tells the proof which sums are written of the groups of `chunk`, whose sort keys must have been removed. Any
-  /// thread may call this.
+  /// Adds the sums that `chunk` writes to the proof, which compares them with the values that were read. The sort keys
+  /// in `chunk` must have been removed. Any thread may call this.
   void ProveSums(const Chunk& chunk) const;
 
  private:
-  /// Adds the values of a record with its sort key to `sums` and to `totals`. `scratch` is working memory.
+  /// Adds the values of --sum in `record` to the sums of its group, `sums`, and to the sums over all records, `totals`.
+  /// The record must have its sort key. `scratch` is working memory.
   void AddValues(RecordSpan record, ColumnSums& sums, ColumnSums& totals, std::vector<std::byte>& scratch) const;
   bool sums() const { return form_ != nullptr && form_->sums(); }
   /// Returns the texts of the sums of a group with `count` records.
@@ -53,9 +55,10 @@ class Groups {
   OutputProof& proof_;
   const GroupForm* const form_;
   std::vector<std::byte> last_;  ///< the last record of the last chunk that was passed to LookInOrder()
-  std::vector<std::byte> open_;  ///< the first record of the last group of all joined chunks; empty: there is none
+  /// The first record of the last group in the chunks that Join() got so far; empty: no group.
+  std::vector<std::byte> open_;
   std::uint64_t open_count_ = 0;
-  ColumnSums open_sums_;  ///< with --sum: the sums of this group, unless only one record of it is known
+  ColumnSums open_sums_;  ///< with --sum: the sums of this group; not set while open_count_ is 1
 };
 
 /// Keeps the records with the largest counts (--top with --by count). If counts are equal, keeps the record that comes
@@ -74,7 +77,8 @@ class LargestGroups {
 
  private:
   struct Row {
-    std::uint64_t count, number;  ///< the size of the group, and its number in the order of keys
+    /// The number of records in the group, and the position of the group in the order of the keys.
+    std::uint64_t count, number;
     std::vector<std::byte> record;
     std::string sum_texts;  ///< GroupResult::sum_texts
 
@@ -85,7 +89,7 @@ class LargestGroups {
   }
 
   const std::uint64_t top_, most_bytes_;
-  std::vector<Row> rows_;  ///< a heap: the first row is the one that comes last
+  std::vector<Row> rows_;  ///< a heap: the first row is the one that the output would have last
   std::uint64_t bytes_ = 0, taken_ = 0;
   RecordSum left_out_;  ///< the checksum of the records that were taken and not kept
 };

@@ -8,9 +8,9 @@
 
 namespace gpusort {
 
-/// What is known of one group of equal records after its first records. The files of --minus and --intersect are the
-/// first inputs of the job, and a sort keeps equal records in the order of the inputs. The records of these files
-/// therefore come first in their group, and the others can be kept or left out one by one.
+/// The state of a group of equal records while its records are read one by one. The files of --minus and --intersect
+/// are the first inputs of the job, and equal records stay in the order of the inputs. Their records therefore come
+/// first in the group, and then it is known whether the other records are kept.
 class SetGroup {
  public:
   /// Takes the next record of the group, which comes from the input with the index `input`. Returns true if the output

@@ -14,39 +14,39 @@
 
 namespace gpusort {
 
-/// Removes the records of the files of --minus and --intersect, and those that these files leave out. Any thread may
-/// remove records from a chunk. One thread then decides about the records at the front of a chunk that belong to the
-/// last group of the chunk before, in the order of the output.
+/// Removes the records of the files of --minus and --intersect, and the records that these options leave out. Several
+/// threads can work on different chunks. Records at the front of a chunk may belong to a group of equal records that
+/// begins in an earlier chunk. One thread decides about these records later, in the order of the output.
 class Sets {
  public:
-  /// Each record must have its place (formats/input_place.hpp). `kept` may be null. Otherwise any thread calls it with
-  /// each record that the sets keep. All other arguments must outlive this object.
+  /// Each record must be stored with its place in the input (formats/input_place.hpp). `kept` is called for each record
+  /// that stays, from any thread; it may be null. All other arguments must outlive this object.
   Sets(const RecordLayout& layout, const Order& order, OutputProof& proof,
        std::function<void(RecordSpan)> kept = nullptr)
       : layout_(layout), order_(order), proof_(proof), kept_(std::move(kept)) {}
 
-  /// Notes the first and the last record of a chunk. Call this before any stage changes the records of its window.
-  /// Chunks must come in output order.
+  /// Sets chunk.goes_on: whether the first record of the chunk is equal to the last record of the previous chunk. Call
+  /// this in output order, and before the records of the chunk are changed.
   void LookInOrder(Chunk& chunk);
-  /// Removes the records that the output does not get. The records at the front that belong to the last group of the
-  /// chunk before become Chunk::leading. Any thread may call this.
+  /// Removes the records that the output does not get. Moves the first records to chunk.leading if they are equal to
+  /// the last record of the previous chunk. Any thread may call this.
   void Change(Chunk& chunk) const;
-  /// Returns those of the leading records of `chunk` that the output gets, as a chunk of its own, or std::nullopt if
-  /// there are none. Call this in output order, after Change().
+  /// Decides about the records in chunk.leading. Returns those that the output gets as a separate chunk, or
+  /// std::nullopt if there are none. Call this in output order, after Change().
   std::optional<Chunk> Join(Chunk& chunk);
 
  private:
-  /// Keeps those records that `group` takes. Adds the others to `dropped`.
+  /// Returns true if the output gets `record`, the next record of `group`. Otherwise adds its checksum to `dropped`.
   bool Takes(RecordSpan record, SetGroup& group, RecordSum& dropped) const;
-  /// Tells the proof that the output has no record of `dropped`, and that no group counts one.
+  /// Tells the proof that the output leaves out the records whose checksum is `dropped`.
   void Drop(const RecordSum& dropped) const;
 
   const RecordLayout& layout_;
   const Order& order_;
   OutputProof& proof_;
   const std::function<void(RecordSpan)> kept_;
-  std::vector<std::byte> last_;  ///< the last record of the chunk that LookInOrder() saw last
-  SetGroup group_;               ///< the last group of all joined chunks
+  std::vector<std::byte> last_;  ///< the last record of the chunk of the last LookInOrder()
+  SetGroup group_;               ///< the last group of equal records in the chunks that Join() got so far
 };
 
 }  // namespace gpusort
