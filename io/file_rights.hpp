@@ -15,7 +15,7 @@ namespace gpusort {
 struct FileRights {
   unsigned uid = 0, gid = 0, mode = 0;
   std::string acl;                                ///< the ACL in binary form; empty if `mode` says everything
-  std::map<std::string, std::string> attributes;  ///< names and values, without ACLs
+  std::map<std::string, std::string> attributes;  ///< the names and values of the extended attributes, without ACLs
   std::vector<std::string> unread;                ///< names of unreadable attributes, each with the reason
   friend bool operator==(const FileRights&, const FileRights&) = default;
 

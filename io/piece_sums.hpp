@@ -31,7 +31,7 @@ class PieceSums {
 
  private:
   mutable std::mutex mutex_;
-  std::map<std::uint64_t, PieceSum> pieces_;  ///< by the offset of the piece
+  std::map<std::uint64_t, PieceSum> pieces_;  ///< the checksum of each piece; the key is the offset of the piece
   /// The small write (at most 4 KiB) at the highest offset: its bytes and its offset.
   std::vector<std::byte> last_;
   std::uint64_t last_offset_ = 0;

@@ -44,7 +44,7 @@ struct NamedSpill {
 class SpillStore {
  public:
   /// Creates no file before the first Write.
-  /// - directories: used in turn
+  /// - directories: the directories for the files, which are used alternately
   /// - block_bytes: the largest size of a block with its header, a multiple of kSpillAlignment
   /// - before_use: called before the first file is created. Write throws its exceptions.
   /// - named: if set, the files have names, and files of an earlier process are used again (see Claim).

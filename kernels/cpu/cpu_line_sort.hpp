@@ -321,7 +321,7 @@ class LineSorter {
     std::optional<KeyCode> code = SampleCode(first, lines, n, skip);
     for (std::uint64_t common; (common = SortParts(first, lines, parts, skip, code, exact, executor)) < skip;) {
       skip = common;
-      code = SampleCode(first, lines, n, skip);  // the bytes before were not in the sample
+      code = SampleCode(first, lines, n, skip);  // the old code is only for later key bytes
     }
     if (exact) {
       const auto merge = [&](std::span<const Range<const Entry*>> segments, std::uint64_t size, unsigned worker) {

@@ -195,7 +195,7 @@ __global__ void __launch_bounds__(kLineThreads) LineStartsKernel(const Byte* tex
   const std::uint64_t tile = std::uint64_t{blockIdx.x} * kScanTile;
   const std::uint64_t begin = tile + threadIdx.x * kScanBytesPerThread;
   const std::uint64_t end = begin + kScanBytesPerThread < bytes ? begin + kScanBytesPerThread : bytes;
-  std::uint64_t found = 0;  // one bit for each byte
+  std::uint64_t found = 0;  // bit i is set if byte i is a delimiter
   if (begin + kScanBytesPerThread <= bytes) {
     const std::uint32_t wanted = 0x01010101u * delimiter;
 #pragma unroll

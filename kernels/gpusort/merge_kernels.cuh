@@ -448,7 +448,7 @@ __device__ __forceinline__ void StoreByWarps(std::uint32_t count, Store store) {
 /// same result.
 template <typename Item>
 __device__ __forceinline__ bool MeetInBanks(std::uint32_t begin) {
-  if constexpr (sizeof(Item) > 16) return false;  // items of this size conflict in any case
+  if constexpr (sizeof(Item) > 16) return false;  // items of this size always cause bank conflicts
   constexpr std::uint32_t kWidth = sizeof(Item) > 16 ? 8 : 128 / sizeof(Item);
   constexpr int kMost = 20;
   // Compares the first bank of each thread only with those of the next two threads. The result is an estimate.
@@ -769,7 +769,7 @@ cudaError_t MayOverlap(Kernel* kernel, bool& may) {
     int device = -1;
     bool may = false;
   };
-  thread_local Answer last;  // asking CUDA takes as long as a launch
+  thread_local Answer last;  // the last answer is kept, because asking CUDA takes as long as a launch
   int device = 0;
   cudaError_t error = cudaGetDevice(&device);
   if (error == cudaSuccess && (last.kernel != kernel || last.device != device)) {

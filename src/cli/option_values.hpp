@@ -56,7 +56,7 @@ std::uint64_t ParseBytes(std::string_view text);
 Size ParseMemory(std::string_view text, std::uint64_t bare_unit);
 /// Parses one character, or the string \t for a tab or \0 for a NUL byte.
 unsigned char ParseSeparator(const std::string& text);
-/// Does what ParseSeparator() does. Refuses a newline and a carriage return.
+/// Parses one character as ParseSeparator() does, but refuses a newline and a carriage return.
 unsigned char ParseTableByte(const std::string& text);
 /// Parses the name of a compression method, such as zstd. Returns std::nullopt for "auto".
 std::optional<Codec> ParseCodec(const std::string& text);

@@ -17,8 +17,8 @@ namespace gpusort {
 
 /// The state of the running program: gpusort, gpusort_task or sort.
 struct Process {
-  CancelFlag cancel;                ///< is set by signals that ask the process to stop
-  bool ignores_sigpipe = false;     ///< SIGPIPE was ignored when the process started
+  CancelFlag cancel;                ///< set by signals that ask the process to stop
+  bool ignores_sigpipe = false;     ///< true: SIGPIPE was ignored when the process started
   unsigned closed_streams = 0;      ///< bit i is set if descriptor i was closed when the process started
   JobSpec spec;                     ///< the job, set by ParseJob
   std::optional<JobRecord> record;  ///< the record of the job for its reports; no value before the job begins

@@ -63,7 +63,7 @@ class Pipeline {
     if (count == 0) return;
     try {
       // The other threads wait, so every kind of work has one thread before any kind has two.
-      rest_.insert(rest_.end(), count - 1, {body, role});  // before the start, because this may throw
+      rest_.insert(rest_.end(), count - 1, {body, role});  // done before a thread starts, because insert() may throw
       const std::string refused = TryStart(std::move(body), role);
       if (!refused.empty()) throw Error(ErrorCode::kOutOfMemory, refused);
     } catch (...) {

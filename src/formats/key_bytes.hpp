@@ -114,7 +114,7 @@ template <unsigned kDigits>
 void PutUsual(std::int64_t value, KeyBytes& out) {
   constexpr std::uint64_t kDigit = Power(kDigits - 1);
   if (value >= 0 && static_cast<std::uint64_t>(value) < 200 * kDigit) {
-    PutFixed<kDigits>(static_cast<std::uint64_t>(value) + 10 * kDigit, out);  // begins with 26..225
+    PutFixed<kDigits>(static_cast<std::uint64_t>(value) + 10 * kDigit, out);  // the first byte is between 26 and 225
   } else {
     // The byte 20 sorts before the first byte of all shorter keys, and the byte 230 after it.
     out.Put(value < 0 ? 20 : 230);

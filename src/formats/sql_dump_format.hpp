@@ -168,7 +168,7 @@ class SqlDumpFormat : public CopyFormat {
   /// The reason why the job does not allow gaps (bytes between rows); empty: it allows them.
   const char* const no_gaps_;
   const bool strip_;                        ///< true: lines that differ between dumps of the same data are left out
-  std::vector<Name> names_;                 ///< one for each key of the user
+  std::vector<Name> names_;                 ///< the table and the column of each key of the user
   std::unique_ptr<const DumpState> front_;  ///< the state at the beginning of a dump
   /// The dialect and the meaning of a backslash after the last Scan(), as PackRules() returns them.
   mutable std::atomic<unsigned> rules_;

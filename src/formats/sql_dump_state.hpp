@@ -116,7 +116,7 @@ enum Mode : unsigned {
   kAfterInsert = 16,  ///< at the beginning of a line of SQL, directly after an INSERT with rows
   /// In the first row of an INSERT statement. The whole statement may become one record.
   kFirstRow,
-  kLaterRow,       ///< in any other row of an INSERT
+  kLaterRow,       ///< in a row of an INSERT that is not its first row
   kAfterFirstRow,  ///< after a row in the mode kFirstRow
   kAfterLaterRow,
   kNextRow,  ///< before the next row, in a group of INSERT statements with several rows

@@ -74,7 +74,8 @@ struct SqlTable {
   std::vector<std::string> primary;              ///< the columns of the primary key
   std::vector<std::vector<std::string>> unique;  ///< the columns of each other unique key
   bool refers_to_itself = false;                 ///< true: a foreign key of the table refers to the same table
-  SqlFires checks = SqlFires::kOfSession;        ///< when the server checks that foreign key
+  /// When the server checks the foreign key that refers to the same table.
+  SqlFires checks = SqlFires::kOfSession;
   /// SQLite: a key has ON CONFLICT REPLACE or IGNORE. If an INSERT adds a row whose key exists already, only one of the
   /// two rows stays in the table.
   bool replaces = false;

@@ -46,7 +46,8 @@ bool TakeSql(std::string_view& line, SqlDialect dialect, SqlText& text);
 SqlDialect DialectOfLine(std::string_view line);
 
 inline constexpr std::string_view kSqlBlanks = " \t\r\n\v\f";
-inline constexpr std::string_view kSqlByteOrderMark = "\xEF\xBB\xBF";  ///< can be the first bytes of a dump
+/// The byte order mark, with which a dump can begin.
+inline constexpr std::string_view kSqlByteOrderMark = "\xEF\xBB\xBF";
 bool IsSqlWordByte(char c);
 /// TakeSqlText(), TakeSqlName() and TakeSqlWord() remove one token from the beginning of `text`. If the token is not
 /// there, they return false and do not change `text`.

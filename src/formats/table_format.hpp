@@ -25,7 +25,7 @@ namespace gpusort {
 /// Wanted::column, the position of a column.
 struct KeyColumns {
   struct Wanted {
-    std::uint64_t column;  ///< counted from 0
+    std::uint64_t column;  ///< the position of the column, from 0
     std::size_t key;       ///< the index of the -k or --sum option that names the column
   };
   std::vector<Wanted> by_column;

@@ -15,7 +15,8 @@ inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  ///< the byt
 /// end of the written bytes.
 inline char* PutUtf8(std::uint32_t code, char* out) {
   constexpr std::uint32_t kLead[] = {0, 0xc0, 0xe0, 0xf0};
-  unsigned more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;  // bytes after the first one
+  // The number of bytes after the first one.
+  unsigned more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
   *out++ = static_cast<char>(kLead[more] | code >> 6 * more);
   while (more-- > 0) *out++ = static_cast<char>(0x80 | (code >> 6 * more & 0x3f));
   return out;

@@ -137,7 +137,7 @@ class TimeFinder {
       TimeParts parts;
       if (!TakeWholeTime(kind_, forms_[form].format, time, parts)) continue;
       if (!parts.instant()) continue;
-      if (IsClock(forms_[form]) && time.Is(':')) continue;  // these digits and colons are an address
+      if (IsClock(forms_[form]) && time.Is(':')) continue;  // the digits and colons are an address, not a time
       where.time = reader.at;
       take(form, time.at, parts, where);
       end = std::max(end, time.at);

@@ -33,7 +33,7 @@ using ZoneWord = std::uint8_t;
 /// Returns the abbreviation that `text` begins with, in upper or lower case, or 0.
 ZoneWord ZoneWordOf(std::string_view text);
 struct ZoneWordFacts {
-  std::string_view name;   ///< in lower case
+  std::string_view name;   ///< the abbreviation in lower case
   std::int64_t east = 0;   ///< local time minus UTC in seconds, as times with this abbreviation are read
   bool ambiguous = false;  ///< true: there are zones with another offset that use the same abbreviation
 };

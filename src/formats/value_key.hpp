@@ -42,8 +42,8 @@ struct ZoneDoubt {
 /// - The caller must not reverse `out` (set_reverse). The functions do this themselves for descending keys.
 class ValueKey {
  public:
-  /// `zones` says how timestamps without a zone and abbreviations of zones are read. Null: the former are UTC, and an
-  /// abbreviation has the meaning of FactsOf().
+  /// `zones` says how timestamps that name no zone are read, and what abbreviations of zones mean. Null: timestamps
+  /// that name no zone are in UTC, and an abbreviation has the meaning that FactsOf() returns.
   ///
   /// Throws Error(kUsage) if `rule` is invalid:
   /// * the time format is invalid or not allowed for the type,

@@ -93,7 +93,7 @@ class ZoneWords {
  private:
   struct Meaning {
     std::int64_t east = 0;   ///< local time minus UTC in seconds
-    std::int64_t later = 0;  ///< `east` minus ZoneWordFacts::east
+    std::int64_t later = 0;  ///< `east` minus the usual offset of the abbreviation (ZoneWordFacts::east)
     bool of_zone = false;    ///< true: `zone_` uses the abbreviation
     /// True: a warning is needed, because the abbreviation has several meanings and no option selects one.
     bool warns = false;

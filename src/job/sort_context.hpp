@@ -28,7 +28,7 @@ struct FormatRows {
   std::string text;              ///< one row of a table for each input; empty: there is nothing to say
   std::optional<Error> error{};  ///< the error (kBadInput) of the inputs whose format is not known
 };
-/// Describes all inputs. Reads the beginnings of the inputs again, but not those of pipes.
+/// Describes the formats of all inputs. Reads the beginnings of the inputs again, except for pipes.
 FormatRows DescribeFormats(const Inputs& inputs);
 
 /// The objects of one sort, from the open inputs to the temp files. Members are constructed in the order of their
@@ -47,7 +47,7 @@ struct SortContext {
   /// Returns the plan as rows of a table for users, as --explain prints it. `formats` is empty or has the rows of
   /// DescribeFormats(), which take their place among the rows about the inputs.
   std::string PlanText(const std::string& formats) const;
-  /// Tells the second of the two sorts of a job what the first one did. Call this before SortJob().
+  /// If this is the second of two sorts of a job: sets the result of the first sort. Call this before SortJob().
   void SetFirst(FirstSort first);
   /// Updates the statistics, such as the peak of the memory. Call at any time, also after a failure.
   void FillStats();
@@ -74,7 +74,7 @@ struct SortContext {
   void ShareMemory();
   std::string ThreadBound() const;
 
-  std::optional<SortStats> first_;  ///< for the second of the two sorts of a job: the statistics of the first one
+  std::optional<SortStats> first_;  ///< for the second of two sorts of a job: the statistics of the first sort
 };
 
 }  // namespace gpusort

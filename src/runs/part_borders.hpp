@@ -78,7 +78,7 @@ class PartBorders {
   double bytes_;  ///< the total size of all records in bytes, of which each part gets an equal share
   unsigned part_ = 0;
   std::uint64_t at_ = 0;         ///< the size in bytes of the records that were passed so far
-  std::vector<std::byte> last_;  ///< the last record that was passed
+  std::vector<std::byte> last_;  ///< the last record that was passed to Take()
 };
 
 }  // namespace gpusort

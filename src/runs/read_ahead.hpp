@@ -159,7 +159,8 @@ class ReadAhead {
       std::shared_ptr<LoadedBlock> block = keyed != nullptr
                                                ? LoadKeyed(*cursor->run, *keyed, index, std::move(buffer), *buffers)
                                                : Load(*cursor->run, index, std::move(buffer));
-      // Declared before `lock`, and so destroyed after it: their blocks return to the pool, which locks `mutex_`.
+      // Declared before `lock`, so that they are destroyed after it. Their destruction returns blocks to the pool,
+      // which locks `mutex_`.
       std::vector<std::shared_ptr<LoadedBlock>> empty;
       std::shared_ptr<LoadedBlock> next;
       const std::lock_guard lock(mutex_);
@@ -276,7 +277,7 @@ class ReadAhead {
       const std::span<const std::byte> bytes = job_.inputs.Read({range.input, range.offset - front, count}, buffer);
       const std::uint64_t first = front == 0 ? 0 : FirstRecordBytes(bytes, job_.layout);
       block.begin = range.offset - front + first;
-      if (front != 0 && (first == 0 || first >= front + range.bytes)) return;  // no line begins here
+      if (front != 0 && (first == 0 || first >= front + range.bytes)) return;  // no line begins in the range
       const std::uint64_t last = front + range.bytes - 1;
       const std::uint64_t rest = FirstRecordBytes(bytes.subspan(last), job_.layout);
       if (rest > 0) {

@@ -80,7 +80,7 @@ class RunBlocks {
   struct Packed {
     std::uint64_t begin = 0;
     std::uint64_t offset = 0;
-    std::uint32_t bytes = 0;   // blocks are smaller than 4 GiB
+    std::uint32_t bytes = 0;   // the size of the block, which is less than 4 GiB
     std::uint32_t stored = 0;  // the size of the block in the temp file
     std::uint32_t owner = 0;   // the index of the input or of the temp file
     std::uint8_t codec = 0;

@@ -29,7 +29,8 @@ enum class Format { kBinary, kLines, kTable };
 enum class DeviceChoice { kAuto, kCpu, kGpu };
 enum class HelpTopic { kShort, kAll, kKeys, kExamples, kManual, kJson };
 enum class When { kAuto, kAlways, kNever };
-/// The groups of records with equal keys that -u keeps: all, those of one record, or those of several records.
+/// Which groups of records with equal keys -u keeps: all groups, groups of only one record, or groups of several
+/// records.
 enum class KeptGroups { kAll, kSingle, kRepeated };
 
 /// The part of an input that a process sorts: the bytes [begin, end).
@@ -119,9 +120,9 @@ struct Order {
   bool count = false;     ///< with `unique`: true: the output has the number of equal records with each record
   bool sum = false;       ///< with `unique`: true: columns of the output have the sums over the equal records (--sum)
   bool by_count = false;  ///< with `count` and `top`: true: the output has the `top` largest groups, the largest first
-  /// The first `minus` inputs are the files of --minus, and the next `intersect` inputs those of --intersect. The
-  /// output has none of their records. Of the other records, it has those whose keys are in no file of --minus and in
-  /// each file of --intersect.
+  /// The first `minus` inputs are the files of --minus, and the next `intersect` inputs are the files of --intersect.
+  /// The output has no record of these files. It has the records of the other inputs whose keys are in no file of
+  /// --minus and in each file of --intersect.
   std::uint32_t minus = 0, intersect = 0;
   bool has_union = false;  ///< true: the last inputs are the files of --union
   /// True: the kept records are written in the order of the input. The keys only decide which records are kept.

@@ -50,7 +50,7 @@ inline constexpr std::pair<char, bool KeyOptions::*> kKeyLetters[] = {{'d', &Key
 inline std::string KeyOptions::letters() const {
   std::string all = skip_start_blanks || skip_end_blanks ? "b" : "";
   for (const auto& [letter, member] : kKeyLetters) {
-    if (this->*member && !(letter == 'i' && dictionary_order)) all += letter;  // d implies i
+    if (this->*member && !(letter == 'i' && dictionary_order)) all += letter;  // the option d implies i
   }
   return all;
 }

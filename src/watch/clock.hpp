@@ -24,7 +24,7 @@ enum class Resource : std::uint8_t {
   kCompute,    ///< sorting and merging, including the transfers that a GPU needs for this
   kCodec,      ///< reading and expanding compressed inputs, and compressing outputs
   kPipeRead,   ///< reading a stream that no disk holds: a pipe, a socket, a terminal
-  kPipeWrite,  ///< writing such a stream
+  kPipeWrite,  ///< writing a stream that no disk holds
 };
 inline constexpr std::size_t kResourceCount = 7;
 /// Returns "disk read", "disk write", "bus", "compute", "codec", "pipe read" or "pipe write".

@@ -12,7 +12,7 @@
 
 namespace check {
 
-/// Which lines without an own time belong to the record before: all of them, those that begin with a blank, or none.
+/// Which lines without a time belong to the record before them: all, only lines that begin with a blank, or none.
 enum class LogLines { kUntimed, kIndented, kNone };
 
 /// The form of the times in all logs, and the parts (zone, year, day) that the times lack.

@@ -14,7 +14,7 @@ class Compaction {
  public:
   explicit Compaction(std::span<std::byte> records)
       : begin_(records.data()), to_(begin_), from_(begin_), end_(begin_) {}
-  /// Keeps a record, which comes after those that were kept before. The bytes of later records are not overwritten.
+  /// Keeps `record`, which must come after all records that were kept so far. Does not overwrite later records.
   void Keep(RecordSpan record) {
     std::byte* const at = begin_ + (record.data() - begin_);
     if (at != end_) {
@@ -36,7 +36,8 @@ class Compaction {
   }
 
   std::byte* const begin_;
-  std::byte *to_, *from_, *end_;  ///< the end of the moved records, and the records that are still to be moved
+  /// To_: the end of the moved records; [from_, end_): kept records that are still to be moved.
+  std::byte *to_, *from_, *end_;
 };
 
 }  // namespace gpusort
