@@ -61,7 +61,7 @@ inline constexpr std::uint64_t kCommonCut = 4096;
 /// RecordLayout. The other arrays are for BytesBefore, which counts the bytes of the records before a given record, the
 /// cut.
 struct CommonMemoryMap {
-  std::uint64_t cut_bytes = 0;   ///< the maximum size of a cut
+  std::uint64_t cut_bytes = 0;   ///< the maximum size in bytes of the record for BytesBefore (the cut)
   std::uint64_t keys_bytes = 0;  ///< the size of the key descriptions (LineKey) if the records are lines
 
   explicit CommonMemoryMap(const RecordLayout& record)

@@ -34,7 +34,7 @@ class GroupForm {
   /// Adds the values of --sum in a record to `sums` and to `totals`. `marked` is the record with its mark. A value that
   /// is null adds nothing. Throws WrongResult if a value is no number.
   void AddValues(RecordSpan marked, ColumnSums& sums, ColumnSums& totals) const;
-  /// Returns the texts of the sums of a group, in a form in which long runs of a digit are short. The text of a sum is
+  /// Returns the sums of a group as text, in which long runs of the same digit are abbreviated. The text of a sum is
   /// empty if the group has no value.
   std::string TextsOf(const ColumnSums& sums) const;
   /// Returns the texts for a group of one record: an empty text for each sum, so that the record is not changed.

@@ -47,7 +47,8 @@ class LogKeys {
   /// none. The result is valid until the next Begin(). It is empty for a JSON null, and for "-" in the access log of a
   /// web server.
   std::optional<std::string_view> Find(std::size_t key);
-  /// Returns JsonRecords::repeated() for the current line if it is JSON. Call Find() before.
+  /// If the current line is JSON: returns the offset of a repeated member (see JsonRecords::repeated). Call Find()
+  /// before.
   std::optional<std::size_t> repeated() const { return form_ == kJson ? json_.repeated() : std::nullopt; }
 
  private:

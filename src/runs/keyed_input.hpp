@@ -115,7 +115,8 @@ class KeyedInput {
           keys_.ThrowNotSorted(input_, Absolute(*disorder));
         }
         const RecordSpan last = LastRecord(made.keyed, keys_.layout());
-        last_ = std::vector<std::byte>(last.begin(), last.end());  // a copy: it frees the memory of a longer record
+        // A new vector: the memory of an earlier, longer record is freed.
+        last_ = std::vector<std::byte>(last.begin(), last.end());
       }
       tally_.Add(made.tally);
       newlines_ += made.newlines;

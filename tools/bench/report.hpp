@@ -19,8 +19,10 @@ struct Options {
   int repetitions = 21;                             ///< the smallest number of samples; short calls get more
   bool textbook = true;
   bool quick = false;
-  std::uint32_t conflict_items = 0;  ///< conflict inputs: items that a thread of the merge writes; 0: gpusort's number
-  std::uint64_t conflict_run = 0;    ///< conflict inputs: length of the shortest runs; 0: the size of gpusort's tile
+  /// For conflict inputs (conflict.hpp): how many items a thread writes in a merge; 0: as in gpusort.
+  std::uint32_t conflict_items = 0;
+  /// For conflict inputs: the length of the shortest runs; 0: the size of gpusort's tile.
+  std::uint64_t conflict_run = 0;
   std::string json_path;
   std::string commit;
 

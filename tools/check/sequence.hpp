@@ -30,7 +30,7 @@ struct Entry {
 struct Run {
   KeyHash key;
   std::uint64_t sum = 0;
-  std::uint64_t power = 1;  ///< the key's factor g to the power of `count`
+  std::uint64_t power = 1;  ///< the factor g of the key (see the top of this file) to the power of `count`
   std::uint64_t count = 0;
 
   void Add(std::uint64_t record);

@@ -29,8 +29,9 @@ struct Chunk {
   bool goes_on = false;          ///< true: the first record has the same key as the last record before the chunk
   OutputProof::Seen seen;        ///< the checksum, the first and last record, and the order of `records`
   unsigned part = 0;             ///< index of the part of the output that the chunk belongs to
-  StrippedRecords stripped;      ///< for SQL dumps: the rows in `records`, and the gaps that were removed
-  std::vector<GapEdit> edits;    ///< changes that are still to be made to `records`
+  /// For SQL dumps: the rows in `records`, and the gaps (bytes between rows) that were removed.
+  StrippedRecords stripped;
+  std::vector<GapEdit> edits;  ///< changes that are still to be made to `records`
 
   // The following members describe groups of equal records. A group may begin before the chunk or continue after it.
   // These members are used only if Order::needs_groups() is true.
