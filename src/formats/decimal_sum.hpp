@@ -70,7 +70,7 @@ class DecimalSum {
 
 /// The sums of the columns of --sum, in the order of these options. Empty without --sum.
 using ColumnSums = std::vector<DecimalSum>;
-/// Adds the sums in `more` to `sums`, which must have as many columns.
+/// Adds the sums in `more` to `sums`. Both must have the same number of columns.
 void AddSums(const ColumnSums& more, ColumnSums& sums);
 
 }  // namespace gpusort

@@ -12,7 +12,7 @@ namespace gpusort {
 
 struct GapKey {
   std::uint64_t part = 0;  ///< the index of the part of the dump with the gap; PutGapKey() ignores it
-  /// The gap follows row number `place` of its group of rows. The first row has the number 0.
+  /// The gap (bytes between two rows) follows row number `place` of its group of rows. The first row has the number 0.
   std::uint64_t place = 0;
   std::string separator;  ///< the bytes after most rows, such as a comma and a newline
   /// The number of INSERT statements with only one row at the start of the group. 0 in later gaps of the group.

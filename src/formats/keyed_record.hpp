@@ -32,7 +32,7 @@ Order ByKeyField();
 /// - kRowMark: a row with a separator after it, such as a comma and a newline
 /// - kBareRowMark: a row without a separator
 /// - kStatementMark: an INSERT statement with one row
-/// - kOddPart: added to kStatementMark in every second group of rows
+/// - kOddPart: a bit that is added to kStatementMark in every second group of rows of the dump
 /// - kMarks: all bits
 inline constexpr unsigned kGapMark = 1, kRowMark = 2, kBareRowMark = 3, kStatementMark = 4, kOddPart = 8, kMarks = 15;
 

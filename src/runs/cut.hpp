@@ -177,7 +177,7 @@ class Cutter {
     for (const std::size_t run : heads_) {
       if (step < kLeastSamples * SampleBytes(*cursors_[run].run)) return 0;
     }
-    std::uint64_t most = 0;  // the maximum size of the window: each sorted run counts up to its next sample
+    std::uint64_t most = 0;  // the maximum size of the window: the bytes of all sorted runs up to their next samples
     for (const std::size_t run : heads_) {
       if (!HasSample(run, 0, step)) return 0;
       most += Head(run).end - cursors_[run].taken;

@@ -128,11 +128,10 @@ struct TableOptions : TableWishes {
   std::vector<ColumnKey> keys{};  ///< the sort keys, already reversed by --reverse; empty: all columns as text
   /// True: the zone of TZ or of the machine must not change the order, because several machines sort the records.
   bool alike_everywhere = false;
-  /// Set only if several processes sort one log. The state of the parser (as text) with which each record can be read
-  /// without the records before it.
+  /// Set only if several processes sort one log: the parser's state before every record, as text.
   std::string alone{};
   bool reverse = false;  ///< true: the order is descending if there are no keys
-  /// The seed of the random order with --shuffle; no value: the option is not given.
+  /// With --shuffle: the seed of the random order.
   std::optional<std::uint64_t> shuffle{};
   /// True: the job stores with each record its sort key and then its place in the input (formats/input_place.hpp).
   bool placed = false;

@@ -34,7 +34,7 @@ struct LogRecord {
   std::uint64_t offset = 0;  ///< where the record begins in its file
   std::uint32_t bytes = 0;
   std::uint32_t file : 24 = 0;
-  // Whether the time lacks its zone, year or day until the records before it are known.
+  // True: the time has no zone, year or day. The missing part is added when the records before it are known.
   bool lacks_zone : 1 = false, lacks_year : 1 = false, lacks_day : 1 = false;
 };
 
