@@ -36,7 +36,7 @@ enum class KeptGroups { kAll, kSingle, kRepeated };
 /// The part of an input that a process sorts: the bytes [begin, end).
 struct ByteRange {
   std::uint64_t begin = 0, end = ~std::uint64_t{0};
-  /// True: the records after `end` belong to another process, which sorts another range of the input.
+  /// True: a record ends at `end`, and this process ignores the bytes after it.
   bool inside = false;
   std::string state{};  ///< the state of the format's parser at `begin`, as RecordFormat::SaveState returns it
 };

@@ -47,7 +47,7 @@ struct Rule {
   std::optional<bool> nulls_first;  ///< whether nulls come first; not set: only in descending order
   std::string time_format;          ///< the FORMAT of the types timestamp(FORMAT) and date(FORMAT)
   std::vector<std::string> labels;  ///< the words of the types enum(WORDS) and set(WORDS), the least first
-  /// Only for the type order(FILE): each value with the number of its line in FILE.
+  /// Only for the type order(FILE): each value with its position in FILE, from 0.
   std::map<std::string, std::size_t, std::less<>> listed;
   char point = '.';
   int thousands = -1;       ///< the character between groups of digits; -1: none

@@ -36,7 +36,7 @@ class Compaction {
   }
 
   std::byte* const begin_;
-  /// To_: the end of the moved records; [from_, end_): kept records that are still to be moved.
+  /// The moved records end at `to_`. The bytes [from_, end_) are kept records that are still to be moved.
   std::byte *to_, *from_, *end_;
 };
 
