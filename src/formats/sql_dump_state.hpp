@@ -27,7 +27,7 @@ struct RowsPart {
   std::vector<Order> by;
   KeyColumns primary;             ///< the columns of the primary key; empty: not known
   std::vector<Order> primary_by;  ///< for each column in `primary`: the order of its values by its type
-  /// For each key of the user, or if there is none for each column in `primary`: the column.
+  /// The column of each key of the user. If the user gave no keys: the columns of the primary key.
   std::vector<SqlTable::Column> key_columns;
   /// For each column of the table: the order of its values by its type; null: text.
   std::vector<Order> columns;

@@ -26,7 +26,7 @@ struct LogRules {
   std::optional<std::int64_t> since, until;  ///< only times from `since` on, and before `until`
 };
 
-/// The time of a record, in nanoseconds since 1970. JSON without a time has kNoTime, so it comes last.
+/// The time of a JSON record without a time, in nanoseconds since 1970. Such records come after all others.
 inline constexpr std::int64_t kNoTime = std::int64_t{0x7FFFFFFFFFFFFFFF};
 
 struct LogRecord {
