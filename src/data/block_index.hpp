@@ -11,8 +11,8 @@
 
 namespace gpusort {
 
-/// The index of a BGZF file, whose blocks are added in order. With an index, programs can read the file from any
-/// offset before compression. The entries go to the index file while the blocks are written.
+/// The index of a BGZF file, whose blocks are added in order. With an index, programs can begin to read at any
+/// offset of the uncompressed data. The entries go to the index file while the blocks are written.
 class BlockIndex {
  public:
   explicit BlockIndex(std::unique_ptr<OutputFile> file);

@@ -103,14 +103,14 @@ class OutputProof {
   OutputProof(const OutputProof&) = delete;
   OutputProof& operator=(const OutputProof&) = delete;
 
-  /// The values that Add() needs of a chunk of the output (some whole records).
+  /// The result of Look(): what Add() must know about a chunk of the output. A chunk is some whole records.
   struct Seen {
     std::uint64_t bytes = 0;
     std::vector<std::byte> first, last;  ///< the first and the last record of the chunk
     RecordSum sum;
     std::uint64_t disorder = kInOrder;  ///< the offset in the chunk of the first record out of order; kInOrder: none
   };
-  /// Computes the values that Add() needs of a chunk of the output (some whole records).
+  /// Computes what Add() must know about `records`, a chunk of the output.
   Seen Look(RecordSpan records) const;
 
   /// Adds a chunk of the output (some whole records), which begins at byte `offset` of the output. Chunks must not

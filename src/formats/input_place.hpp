@@ -39,8 +39,8 @@ struct InputPlace {
 std::span<std::byte> KeysToPlaces(std::span<std::byte> records);
 /// Returns the layout of the records that KeysToPlaces() returns.
 RecordLayout PlacedLayout();
-/// Appends the place of `placed`, and then `record`, to `out`. `placed` must be a record that KeysToPlaces() has
-/// returned. `record` must have no sort key.
+/// Appends the place that stands in `placed`, and then `record`, to `out`. `placed` must be a record that
+/// KeysToPlaces() has returned. `record` must have no sort key.
 void AppendWithPlaceOf(RecordSpan placed, RecordSpan record, std::vector<std::byte>& out);
 
 }  // namespace gpusort

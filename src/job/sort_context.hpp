@@ -19,7 +19,7 @@ namespace gpusort {
 
 /// The result of the first of the two sorts of a job (job/keep_order.hpp), for the second one.
 struct FirstSort {
-  RecordSum kept{};  ///< the checksum of the records that the first sort has kept
+  RecordSum kept{};  ///< the checksum of the records that the first sort did not leave out
   SortStats stats{};
 };
 

@@ -64,7 +64,7 @@ struct Cursor {
   std::uint64_t take = 0;               ///< the number of bytes of the sorted run in the window, from offset `taken` on
   std::uint64_t weight = 1;             ///< a sorted run with a larger weight gets a larger share of the window
   std::size_t passed = 0;               ///< the number of samples in the window
-  std::vector<std::byte> sample, head;  ///< copies of records of a sorted run in GPU memory
+  std::vector<std::byte> sample, head;  ///< if the sorted run is in GPU memory: copies of some of its records
 
   /// Skips the first `bytes` bytes of the sorted run, because an earlier process has already merged them. `bytes` must
   /// be the size of whole records. For a run in blocks, call this before any block is read.

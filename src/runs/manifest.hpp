@@ -81,7 +81,7 @@ struct Manifest {
   std::optional<KeptOutput> publishing;  ///< the output file; set just before the file is renamed to its final name
   bool done = false;
   std::uint64_t bytes = 0;  ///< the size of all complete lines of the manifest, in bytes
-  std::uint64_t hash = 0;   ///< the hash over all complete lines, which the last line contains
+  std::uint64_t hash = 0;   ///< the hash that the last complete line contains; covers all complete lines
 
   /// Returns how many bytes of the input are in sorted runs.
   std::uint64_t bytes_formed() const;

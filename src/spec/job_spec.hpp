@@ -117,9 +117,9 @@ struct Order {
   std::string random_source;  ///< the file from which the salt is read; empty: /dev/urandom
   bool unique = false;        ///< true: the output keeps only the first of records with equal keys
   KeptGroups groups = KeptGroups::kAll;  ///< with `unique`: which groups of equal records are kept
-  bool count = false;     ///< with `unique`: true: the output has the number of equal records with each record
-  bool sum = false;       ///< with `unique`: true: columns of the output have the sums over the equal records (--sum)
-  bool by_count = false;  ///< with `count` and `top`: true: the output has the `top` largest groups, the largest first
+  bool count = false;     ///< the output has the number of equal records with each record; only with `unique`
+  bool sum = false;       ///< columns of the output have the sums over the equal records (--sum); only with `unique`
+  bool by_count = false;  ///< the output has the `top` largest groups, the largest first; only with `count` and `top`
   /// The first `minus` inputs are the files of --minus, and the next `intersect` inputs are the files of --intersect.
   /// The output has no record of these files. It has the records of the other inputs whose keys are in no file of
   /// --minus and in each file of --intersect.
@@ -138,7 +138,7 @@ struct Order {
 
   /// Returns true if the last record of a group of equal records must be known before its first record is written.
   bool needs_groups() const { return writes_groups() || groups != KeptGroups::kAll; }
-  /// Returns true if the output has more of a group of equal records than its first record.
+  /// Returns true if the output has a number for each group of equal records: their count or a sum.
   bool writes_groups() const { return count || sum; }
   /// Returns the number of inputs that only decide which records of the other inputs are kept.
   std::uint32_t set_inputs() const { return minus + intersect; }

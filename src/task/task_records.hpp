@@ -39,7 +39,7 @@ struct TaskJob {
   /// A file that decides about the order: the file of --random-source, or of a key of the type order(FILE).
   struct OrderFile {
     std::string name;     ///< as the option gives it
-    std::string content;  ///< what the order takes from the file
+    std::string content;  ///< the text that decides about the order
 
     friend bool operator==(const OrderFile&, const OrderFile&) = default;
   };
@@ -154,7 +154,7 @@ struct TaskPart {
   std::uint64_t offset = 0;  ///< the offset in the output; 0 if the part has a separate file
   /// Only for dumps: the offsets in the uncompressed output where the part begins and ends.
   std::uint64_t dump_begin = 0, dump_end = 0;
-  /// Only for dumps with --pieces: what came before this part, and what comes before the next one, without its bytes.
+  /// Only for dumps with --pieces: how many bytes, rows and so on come before this part, and before the next part.
   std::optional<DumpBefore> before{}, after{};
   std::uint64_t inode = 0;
   std::uint64_t birth_ns = 0;  ///< the time when the file was made, in ns; 0 if the file system does not know it

@@ -112,8 +112,8 @@ struct Chunk {
   }
 
  private:
-  /// Calls each(group, record, stored) for each record. `stored` is the bytes of the record in `records`, and `record`
-  /// is the record without its place and without escapes.
+  /// Calls each(group, record, stored) for each record. `stored` is the bytes of the record in `records`. `record` is
+  /// the record as in the input: without its place (formats/input_place.hpp) and with each escaped byte restored.
   template <typename Each>
   void ForEachStored(Each each) const {
     // --top shortens `records`, but not `results`.

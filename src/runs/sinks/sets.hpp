@@ -38,7 +38,8 @@ class Sets {
  private:
   /// Returns true if the output gets `record`, the next record of `group`. Otherwise adds its checksum to `dropped`.
   bool Takes(RecordSpan record, SetGroup& group, RecordSum& dropped) const;
-  /// Tells the proof that the output leaves out the records whose checksum is `dropped`.
+  /// Adds `dropped`, the checksum of records that the output leaves out, to the proof, which compares the checksums of
+  /// the input and the output at the end.
   void Drop(const RecordSum& dropped) const;
 
   const RecordLayout& layout_;
