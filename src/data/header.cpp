@@ -137,7 +137,7 @@ void InputHeader::TellLeftOut(const std::string& path, RecordSpan header, const 
     first = line.substr(0, line.size() - 1);
     repeats = times;
   }
-  if (left_out == 0) return;
+  if (left_out == 0 || quiet_) return;
   constexpr std::size_t kMostQuoted = 100;
   LogWarn("the output has the header of " + EscapeName(from) + ", without " + Counted(left_out, "line") +
           " of that of " + EscapeName(path) + ", the first is " + QuoteFront(first, kMostQuoted) +

@@ -31,6 +31,13 @@ class InputHeader {
   InputHeader(const RecordFormat& format, unsigned char delimiter, std::uint64_t memory_limit, const KindCheck& kinds)
       : format_(format), delimiter_(delimiter), memory_limit_(memory_limit), kinds_(kinds) {}
 
+  /// Returns a copy that logs no warnings.
+  InputHeader Quiet() const {
+    InputHeader copy = *this;
+    copy.quiet_ = true;
+    return copy;
+  }
+
   /// Returns the header of the first input that has a header, including the newline at its end. Returns an empty span
   /// if no input has a header.
   std::span<const std::byte> bytes() const { return bytes_; }
@@ -70,6 +77,7 @@ class InputHeader {
   std::string from_;  ///< the path of the input from which bytes_ was read, for messages
   bool known_ = false;
   bool of_set_ = false;  ///< true: bytes_ is the header of an input with Source::of_set
+  bool quiet_ = false;
   bool others_ = false;  ///< true: Take() has read an input without Source::of_set
 };
 

@@ -235,6 +235,7 @@ Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const I
     }
   }
   direct_ = 2 * direct_bytes > bytes_;
+  if (format().has_header() && inputs_.size() > 1) CompareCompressedHeaders();
 }
 
 Inputs::~Inputs() = default;
@@ -312,6 +313,30 @@ void Inputs::FindRecords(Input& input) {
   bytes_ += bytes;
 }
 
+/// Throws Error(kBadInput) if the header of a compressed file differs from another header. Each header is read again
+/// when the records of its file are read, which can be hours later.
+void Inputs::CompareCompressedHeaders() const {
+  InputHeader headers = header_.Quiet();
+  for (const Input& input : inputs_) {
+    if (!input.file || input.codec == Codec::kNone) continue;
+    headers.Take({input.path, input.expanded_path, true, input.of_set, Expand(input)});
+  }
+}
+
+/// Returns a function that reads the next bytes of a compressed file, from the beginning of the file, after
+/// decompression.
+std::function<std::uint64_t(std::span<std::byte>)> Inputs::Expand(const Input& input) const {
+  DecoderLimits limits = options_.limits;
+  limits.threads = 1;
+  const auto read = [&input, file = input.file->Open(), at = std::uint64_t{0}](std::span<std::byte> to) mutable {
+    const std::uint64_t got = input.file->ReadSome(*file, at, to);
+    at += got;
+    return got;
+  };
+  const auto decoder = std::make_shared<Decoder>(input.codec, EscapeName(input.path), read, limits);
+  return [decoder](std::span<std::byte> out) { return decoder->Read(out); };
+}
+
 std::vector<Codec> Inputs::codecs() const {
   std::set<Codec> codecs;
   for (const Input& input : inputs_) codecs.insert(input.codec);
@@ -340,22 +365,11 @@ std::vector<std::byte> Inputs::Front(std::uint32_t input, std::uint64_t bytes) c
     const std::span<const std::byte> front = from.file->Read(0, count, {memory.get(), room});
     return {front.begin(), front.end()};
   }
-  const std::shared_ptr<File> file = from.file->Open();
-  std::uint64_t at = 0;
-  DecoderLimits limits = options_.limits;
-  limits.threads = 1;
-  Decoder decoder(
-      from.codec, EscapeName(from.path),
-      [&](std::span<std::byte> to) {
-        const std::uint64_t got = from.file->ReadSome(*file, at, to);
-        at += got;
-        return got;
-      },
-      limits);
+  const auto read = Expand(from);
   std::vector<std::byte> front(bytes);
   std::uint64_t got = 0;
   while (got < bytes) {
-    const std::uint64_t more = decoder.Read(std::span(front).subspan(got));
+    const std::uint64_t more = read(std::span(front).subspan(got));
     if (more == 0) break;
     got += more;
   }

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -96,7 +97,7 @@ std::uint64_t DecoderBytes(const std::vector<Codec>& codecs, std::uint64_t limit
 class Inputs {
  public:
   /// Opens all inputs. Throws Error(kUsage) if an input is missing, unreadable or a directory. Throws Error(kBadInput)
-  /// in these cases (for a stream, ReadStream() throws it later):
+  /// in these cases (for a stream, ReadStream() throws it later; headers of compressed files are compared at once):
   /// - The size of an input is not a multiple of the record size.
   /// - A header is too long, or differs from another header.
   /// - An input seems to have another format than the job expects.
@@ -198,6 +199,8 @@ class Inputs {
   class Stream;
   void Open(FileSystem& files, Input& input, CancelFlag& cancel, StreamFronts& fronts);
   void FindRecords(Input& input);
+  void CompareCompressedHeaders() const;
+  std::function<std::uint64_t(std::span<std::byte>)> Expand(const Input& input) const;
   std::uint64_t ReadNext(std::span<std::byte> buffer, std::uint64_t limit);
   void CheckOrder(const Input& input, std::span<const std::byte> bytes);
 

@@ -242,6 +242,12 @@ for how in "" "-m"; do
   expect 0 "$g" $how --header 2 --top 5 -o out.log a.log.gz b.log
   head -n 7 merged.want | cmp - out.log || fail "the first of compressed files $how"
 done
+# Different headers are found before a record is read: --explain reads none of compressed files.
+{ echo other; echo header; echo x; } | zstd -q >other.log.zst
+for inputs in 'a.log.gz other.log.zst' 'b.log other.log.zst' 'other.log.zst b.log'; do
+  expect 3 "$g" --explain --header 2 -o out.log $inputs
+  says "the headers of [ab].log\(.gz\)\? and other.log.zst differ at byte "
+done
 expect 0 "$g" -c --header 2 a.log.gz
 tac b.log | gzip >r.log.gz
 expect 3 "$g" -m --header 1 -o out.log r.log.gz
