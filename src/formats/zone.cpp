@@ -57,7 +57,7 @@ std::set<std::string, std::less<>> NamesOfZones() {
 
 }  // namespace
 
-Zone::Zone(const std::string& name) : name_(name), given_(!name.empty()) {
+Zone::Zone(const std::string& name) : name_(name), bare_name_(name), given_(!name.empty()) {
   if (const std::optional<int> offset = OffsetOf(name)) {
     zone_ = absl::FixedTimeZone(*offset);
     return;
@@ -75,6 +75,7 @@ Zone::Zone(const std::string& name) : name_(name), given_(!name.empty()) {
         ": give --timezone a name like Europe/Berlin, or an offset like +01:00; the package tzdata has the names";
     if (!name.empty()) Require();
   }
+  bare_name_ = wanted;
   name_ = wanted + from;
 }
 
@@ -120,6 +121,20 @@ std::map<std::string, std::int64_t> Zone::Abbreviations() const {
     at = zone_.At(change.to).trans;
   } while (at < last);
   return offsets;
+}
+
+std::string Zone::Rules() const {
+  std::string rules;
+  absl::Time at = absl::FromCivil(absl::CivilYear(1800), absl::UTCTimeZone());
+  const absl::Time last = absl::FromCivil(absl::CivilYear(2200), absl::UTCTimeZone());
+  absl::TimeZone::CivilTransition change;
+  while (at < last) {
+    const absl::TimeZone::CivilInfo info = zone_.At(at);
+    rules += fmt::format("{} {} {}\n", absl::ToUnixSeconds(at), info.offset, info.zone_abbr);
+    if (!zone_.NextTransition(at, &change)) break;
+    at = zone_.At(change.to).trans;
+  }
+  return rules;
 }
 
 bool Zone::Exists(std::string_view name) {

@@ -56,16 +56,23 @@ class Zone {
   static bool Exists(std::string_view name);
   /// Returns false if TZ or the machine names a zone that does not exist.
   bool known() const { return problem_.empty(); }
+  /// An error message if known() is false. Otherwise empty.
+  const std::string& problem() const { return problem_; }
   /// Returns true if the constructor got a name, and false if the zone is that of TZ or of the machine.
   bool given() const { return given_; }
   /// The name of the zone and its origin, for example "Europe/Berlin (the zone of this machine)".
   const std::string& name() const { return name_; }
+  /// The name of the zone without its origin.
+  const std::string& bare_name() const { return bare_name_; }
+  /// Returns a text that is different for zones with different local times in some year from 1800 to 2200. TZ and the
+  /// machine can name a file instead of a zone, so that two zones of one name can have different times.
+  std::string Rules() const;
 
  private:
   void Require() const;
 
   absl::TimeZone zone_;
-  std::string name_;
+  std::string name_, bare_name_;
   std::string problem_;  ///< an error message if TZ or the machine names no zone; otherwise empty
   bool given_;
 };

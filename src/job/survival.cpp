@@ -62,7 +62,11 @@ Fingerprint OptionsFingerprint(const JobSpec& spec) {
   fingerprint.emplace_back("the output", FullPath(spec.target.output));
   fingerprint.emplace_back("the locale", LocaleName());
   if (spec.source.table && NeedsZone(*spec.source.table)) {
-    fingerprint.emplace_back("the time zone", Zone(spec.source.table->zone).name());
+    const Zone zone(spec.source.table->zone);
+    const std::string rules = zone.Rules();
+    fingerprint.emplace_back("the time zone", Exact(zone.bare_name()));
+    fingerprint.emplace_back("the hash of the local times of " + Exact(zone.bare_name()),
+                             Hex(XXH3_64bits(rules.data(), rules.size())));
   }
   for (std::size_t i = 0; spec.source.table && i < spec.source.table->keys.size(); ++i) {
     const ValueRule& rule = spec.source.table->keys[i].rule;

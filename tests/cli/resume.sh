@@ -250,6 +250,30 @@ for what in 'TERM u64 --type u64' 'KILL log -u -k7,7' 'TERM csv -k #2:text'; do
   nothing_left
 done
 set +f
+# A job whose times are read in the zone of TZ or of the machine does not continue in another zone, also if TZ names a
+# file that has changed. With --timezone, TZ does not matter.
+stop_in_zone() {
+  "$g" "$@" in.csv want.csv 2>err
+  stop_in_merge KILL csv "$@"
+}
+zoned=(-k created_at:timestamp)
+zones=/usr/share/zoneinfo
+TZ=Asia/Kolkata stop_in_zone "${zoned[@]}"
+TZ=Europe/Berlin expect 2 job csv "${zoned[@]}"
+says "the time zone was 'Asia/Kolkata', and is now 'Europe/Berlin'"
+TZ=:Asia/Kolkata expect 0 job csv "${zoned[@]}"
+done_right csv
+cp -L $zones/Asia/Kolkata zone
+TZ=:$PWD/zone stop_in_zone "${zoned[@]}"
+cp -L $zones/Europe/Berlin zone
+TZ=:$PWD/zone expect 2 job csv "${zoned[@]}"
+says 'the hash of the local times of .*/zone was'
+rm -r job zone .gpusort-*.partial
+zoned+=(--timezone Europe/Berlin)
+TZ=Asia/Kolkata stop_in_zone "${zoned[@]}"
+TZ=America/New_York expect 0 job csv "${zoned[@]}"
+done_right csv
+nothing_left
 # Without the partial output, or with a fan-in that needs other runs, the output is begun again.
 "$g" --type u64 in.u64 want.u64
 stop_in_merge KILL u64 --type u64
