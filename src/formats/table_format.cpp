@@ -666,16 +666,28 @@ void DescribeWidths(const JobSpec& spec, const KeyTally& tally, std::vector<std:
   if (tally.delimiter != 0) lines.push_back("the header is a single column: " + IsItDelimiter(tally.delimiter));
 }
 
-/// Adds the warnings about times: their zone, and the lines of a log without them.
-void DescribeTimes(const JobSpec& spec, const KeyTally& tally, std::vector<std::string>& lines) {
+/// Adds the warning about times without a zone.
+void DescribeLackingZone(const JobSpec& spec, const KeyTally& tally, std::vector<std::string>& lines) {
   const TableOptions& table = *spec.source.table;
   const bool log = (RowOf(table).takes & kTakesTime) != 0;
-  if (tally.lacks_zone && table.zone.empty()) {
-    const bool takes = (RowOf(table).takes & kTakesZone) != 0;
-    lines.push_back("timestamps without a zone were taken as " +
-                    (log ? "times of " + Zone(table.zone).name() : std::string("UTC")) +
-                    (takes ? "; --timezone ZONE gives another zone" : ""));
-  }
+  if (!tally.lacks_zone || !table.zone.empty()) return;
+  const bool takes = (RowOf(table).takes & kTakesZone) != 0;
+  lines.push_back("timestamps without a zone were taken as " +
+                  (log ? "times of " + Zone(table.zone).name() : std::string("UTC")) +
+                  (takes ? "; --timezone ZONE gives another zone" : ""));
+}
+
+/// Adds the warning about times without a year.
+void DescribeLackingYear(const KeyTally& tally, std::vector<std::string>& lines) {
+  if (!tally.lacks_year) return;
+  lines.push_back(
+      "times without a year were taken as of the last year in which they are at most a day later than the last "
+      "change of their file");
+}
+
+/// Adds the warnings about times: their zone, and the lines of a log without them.
+void DescribeTimes(const JobSpec& spec, const KeyTally& tally, std::vector<std::string>& lines) {
+  DescribeLackingZone(spec, tally, lines);
   const bool alike = tally.log_records > 1 && 10 * tally.alike_lines >= 9 * tally.log_records;
   if (tally.untimed_lines > tally.log_records && !alike) {
     lines.push_back(
@@ -729,6 +741,30 @@ void DescribeDump(const KeyTally& tally, std::vector<std::string>& lines) {
 
 }  // namespace
 
+std::string DescribeZone(const TableOptions& table) {
+  const unsigned takes = RowOf(table).takes;
+  const bool log = (takes & kTakesTime) != 0;
+  const bool stamps =
+      std::ranges::any_of(table.keys, [](const ColumnKey& key) { return key.rule.type == ValueType::kTimestamp; });
+  const std::string utc = stamps ? "UTC for times without a zone" : "";
+  if (!NeedsZone(table)) return utc;
+  const Zone zone(table.zone);
+  if (!zone.known()) return zone.problem();
+  const std::string name = zone.name() + (zone.given() ? " (--timezone)" : "") + " for ";
+  const std::string words = "abbreviations such as CST";
+  if ((log || zone.given()) && (log || stamps)) return name + "times without a zone, and for " + words;
+  return utc + (utc.empty() ? "" : " (--timezone gives another); ") + name + words;
+}
+
+std::vector<std::string> DescribeAssumedTimes(const JobSpec& spec, const KeyTally& tally) {
+  std::vector<std::string> lines;
+  DescribeLackingZone(spec, tally, lines);
+  const std::vector<std::string> notes = DescribeNotes(spec, tally);
+  lines.insert(lines.end(), notes.begin(), notes.end());
+  DescribeLackingYear(tally, lines);
+  return lines;
+}
+
 std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tally) {
   std::vector<std::string> lines;
   const TableOptions& table = *spec.source.table;
@@ -736,11 +772,7 @@ std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tall
   DescribeWidths(spec, tally, lines);
   DescribeTimes(spec, tally, lines);
   DescribeDump(tally, lines);
-  if (tally.lacks_year) {
-    lines.push_back(
-        "times without a year were taken as of the last year in which they are at most a day later than the last "
-        "change of their file");
-  }
+  DescribeLackingYear(tally, lines);
   if (table.has_window()) {
     const std::vector<std::string> more = DescribeWindow(table.since, table.until, Zone(table.zone), tally.window);
     lines.insert(lines.end(), more.begin(), more.end());

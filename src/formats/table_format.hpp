@@ -163,6 +163,14 @@ class TableFormat : public RecordFormat, public KeyScheme {
 /// support a key.
 std::unique_ptr<TableFormat> MakeTableFormat(const JobSpec& spec);
 
+/// Returns which zone the job reads times without a zone in, and where this zone comes from. Returns an empty text if
+/// the job reads no times.
+std::string DescribeZone(const TableOptions& table);
+
+/// Returns the warnings about what was assumed about times: their zone, their year, and the meaning of abbreviations.
+/// A job whose input is not in order prints them, because they can be the reason.
+std::vector<std::string> DescribeAssumedTimes(const JobSpec& spec, const KeyTally& tally);
+
 /// Returns the warnings that a job prints at its end, for example about values that are not of a key's type, and about
 /// records that do not match the header.
 std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tally);
@@ -170,6 +178,12 @@ std::vector<std::string> DescribeTally(const JobSpec& spec, const KeyTally& tall
 /// Returns the warnings about records of the output that have no value for a column of --sum. Only for jobs with
 /// TableOptions::late_sums. `missing` has the number of such records for each column of --sum.
 std::vector<std::string> DescribeMissingValues(const TableOptions& table, const std::vector<std::uint64_t>& missing);
+
+/// The error (kBadInput) that --sum cannot add the values of a record that the output gets.
+class BadSum : public Error {
+ public:
+  explicit BadSum(const std::string& message) : Error(ErrorCode::kBadInput, message) {}
+};
 
 /// Returns an error message that says why --sum cannot add a value of the column `key`. `value` is the value in quotes,
 /// or a description of the value.

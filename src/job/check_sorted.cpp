@@ -15,8 +15,9 @@
 #include "runs/key_stage.hpp"
 
 namespace gpusort {
+namespace {
 
-void CheckSorted(const JobSpec& spec, CancelFlag& cancel) {
+void CheckOrder(const JobSpec& spec, CancelFlag& cancel) {
   FileSystem files;
   OpenJob job(spec, cancel, files);
   if (!job.memory_choice.warning.empty()) LogWarn(job.memory_choice.warning);
@@ -76,6 +77,24 @@ void CheckSorted(const JobSpec& spec, CancelFlag& cancel) {
   const KeyTally& tally = feeder.keys()->tally();
   if (!spec.source.force_format) RefuseNoValues(spec, tally);
   for (const std::string& line : DescribeTally(spec, tally)) LogWarn(line);
+}
+
+}  // namespace
+
+void CheckSorted(const JobSpec& spec, CancelFlag& cancel) {
+  try {
+    CheckOrder(spec, cancel);
+  } catch (const Error& error) {
+    if (!spec.reports.quiet) WarnOfTimes(spec, error);
+    throw;
+  }
+}
+
+void WarnOfTimes(const JobSpec& spec, const Error& error) {
+  const auto* const disorder = dynamic_cast<const NotInOrder*>(&error);
+  // A range of a file is a part of a run, which is in order unless it is damaged.
+  if (disorder == nullptr || !spec.source.table || !spec.source.ranges.empty()) return;
+  for (const std::string& line : DescribeAssumedTimes(spec, disorder->tally())) LogWarn(line);
 }
 
 bool IsAllHeader(const JobSpec& spec, const Inputs& inputs) {

@@ -6,6 +6,7 @@
 #include "data/inputs.hpp"
 #include "data/proof.hpp"
 #include "io/stream.hpp"
+#include "kernels/error.hpp"
 #include "spec/job_spec.hpp"
 
 namespace gpusort {
@@ -13,6 +14,10 @@ namespace gpusort {
 /// Throws Error(kNotSorted) if the inputs are not sorted. The message names the first record that is out of order. With
 /// -u, a record that has the same key as the record before it is out of order, too.
 void CheckSorted(const JobSpec& spec, CancelFlag& cancel);
+
+/// If `error` says that an input of the job `spec` is not sorted: logs what was assumed about times, because another
+/// assumption can give another order.
+void WarnOfTimes(const JobSpec& spec, const Error& error);
 
 /// Checks whether the only input of a job is sorted, while the input is read. Returns the first line that is out of
 /// order, without reading further, or std::nullopt if the input is sorted.

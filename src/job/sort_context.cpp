@@ -8,6 +8,7 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "formats/annotator.hpp"
+#include "formats/table_format.hpp"
 #include "job/find_facts.hpp"
 #include "kernels/error.hpp"
 #include "kernels/records/records.hpp"
@@ -188,7 +189,11 @@ std::string SortContext::PlanText(const std::string& formats) const {
     text += TableRow("compression", fmt::format("{}, {}", CodecName(spec.target.codec),
                                                 Counted(sorting.shares.encoder_threads, "thread")));
   }
-  text += formats + "\n";
+  text += formats;
+  if (spec.source.table) {
+    if (const std::string zone = DescribeZone(*spec.source.table); !zone.empty()) text += TableRow("time zone", zone);
+  }
+  text += "\n";
   text += TableRow("sorts on", job.backend == nullptr ? "the GPU, which is lost"
                                : job.plan.gpu         ? fmt::format("{}, with {}", job.backend->limits().name,
                                                                     Counted(sorting.shares.threads, "thread"))

@@ -283,6 +283,7 @@ SortResult SortJob(SortContext& context) {
     // 6. Prove and publish. MergeRuns has compared the records of the output with those that were read.
     Publish(context, bytes);
   } catch (const Error& error) {
+    WarnOfTimes(context.open.spec, error);
     context.survival.ExplainFailure(error);
     throw;
   }

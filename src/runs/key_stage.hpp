@@ -243,7 +243,7 @@ class KeyStage {
     }
     if (order_ != NeededOrder::kNone && !keyed.empty()) {
       if (const auto disorder = maker_.FindDisorder(made, last_)) {
-        maker_.ThrowNotSorted(input, Absolute(input, *disorder));
+        maker_.ThrowNotSorted(input, Absolute(input, *disorder), tally_, made.tally);
       }
       const RecordSpan last = LastRecord(keyed, layout_);
       last_.assign(last.begin(), last.end());

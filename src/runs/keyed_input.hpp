@@ -112,7 +112,7 @@ class KeyedInput {
       }
       if (!made.keyed.empty()) {
         if (const std::optional<RecordPlace> disorder = keys_.FindDisorder(made, last_)) {
-          keys_.ThrowNotSorted(input_, Absolute(*disorder));
+          keys_.ThrowNotSorted(input_, Absolute(*disorder), tally_, made.tally);
         }
         const RecordSpan last = LastRecord(made.keyed, keys_.layout());
         // A new vector: the memory of an earlier, longer record is freed.

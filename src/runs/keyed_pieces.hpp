@@ -61,6 +61,18 @@ struct RecordPlace {
               fmt::format("{}: {}: {}", EscapeName(inputs.path(input)), place.Text(inputs, input), why));
 }
 
+/// The error that an input is not in order.
+class NotInOrder : public Error {
+ public:
+  NotInOrder(ErrorCode code, const std::string& message, KeyTally tally)
+      : Error(code, message), tally_(std::move(tally)) {}
+  /// The counts of unusual values up to the record that is out of order, and of some records after it.
+  const KeyTally& tally() const { return tally_; }
+
+ private:
+  KeyTally tally_;
+};
+
 /// Divides the bytes of an input into pieces, which consist of whole records. The bytes arrive in blocks, in the order
 /// of the input, and a block may end inside a record.
 class PieceCutter {
@@ -255,12 +267,19 @@ class PieceKeys {
     const int border = last.empty() ? -1 : CompareRecords(last, FirstRecord(made.keyed, layout_), layout_);
     return border > (order_ == NeededOrder::kCheckUnique ? -1 : 0) ? made.first : made.disorder;
   }
-  /// Throws the error that an input is not sorted. `place` is the place of the first record that is out of order.
-  [[noreturn]] void ThrowNotSorted(std::uint32_t input, const RecordPlace& place) const {
+  /// Throws the error that an input is not sorted.
+  /// - `place`: the place of the first record that is out of order
+  /// - `tally`: the counts of the pieces before the piece of this record, to which those of this piece, `more`, are
+  /// added
+  [[noreturn]] void ThrowNotSorted(std::uint32_t input, const RecordPlace& place, KeyTally tally,
+                                   const KeyTally& more) const {
     const bool merge = order_ == NeededOrder::kMerge, unique = order_ == NeededOrder::kCheckUnique;
-    throw Error(
+    const bool whole = merge && !inputs_.ends_inside(input);  // a range is a part of a run that a task has written
+    tally.Add(more);
+    throw NotInOrder(
         merge ? ErrorCode::kBadInput : ErrorCode::kNotSorted,
-        NotSorted(inputs_.path(input), place.Text(inputs_, input), unique) + (merge ? "; sort it without -m" : ""));
+        NotSorted(inputs_.path(input), place.Text(inputs_, input), unique) + (whole ? "; sort it without -m" : ""),
+        std::move(tally));
   }
 
  private:

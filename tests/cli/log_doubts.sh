@@ -136,6 +136,39 @@ expect 2 column --timezone Europe/Berlin -k n local.csv out.csv
 says 'no meaning without a key of the type timestamp or time'
 expect 2 column --timezone Europe/Nowhere -k ts:timestamp local.csv out.csv
 says 'there is no time zone'
+# What was assumed about times is said as well if they are out of order.
+expect 1 column -c -k ts:timestamp local.csv
+says 'timestamps without a zone were taken as UTC'
+expect 3 column -m -k ts:timestamp -o out.csv local.csv local.csv
+says 'timestamps without a zone were taken as UTC'
+says 'local.csv: not sorted: record 2, line 3, .*; sort it without -m$'
+expect 1 column -C -k ts:timestamp local.csv
+silent
+expect 1 column -c -k ts:timestamp ist.csv
+says 'the zone IST was taken for +02:00'
+printf '2026-07-01 12:00:00 a\n2026-07-01 11:00:00 b\n' >local.log
+for check in '1 -c' '3 -m -o out local.log'; do
+  set -f
+  # shellcheck disable=SC2086
+  expect ${check%% *} env TZ=Europe/Berlin "$bin/gpusort" --format log ${check#* } local.log
+  set +f
+  says 'timestamps without a zone were taken as times of Europe/Berlin (the value of TZ)'
+done
+# The row of --explain about the zone. zone_row ROW OPTION...
+zone_row() {
+  local row
+  row=$("$bin/gpusort" --explain "${@:2}" 2>err | sed -n 's/^time zone  *//p')
+  [ "$row" = "$1" ] || fail "--explain ${*:2}: the zone is '$row' ($(cat err))"
+}
+words='for abbreviations such as CST'
+zone_row "UTC (the value of TZ) for times without a zone, and $words" --format log local.log
+zone_row "Europe/Berlin (--timezone) for times without a zone, and $words" --format log --timezone Europe/Berlin local.log
+zone_row "+02:00 (--timezone) for times without a zone, and $words" -k ts:timestamp --timezone +02:00 local.csv
+zone_row "UTC for times without a zone (--timezone gives another); UTC (the value of TZ) $words" -k ts:timestamp local.csv
+zone_row "UTC (the value of TZ) $words" -t, -k 1:time clock.txt
+TZ=Nowhere zone_row "there is no time zone 'Nowhere' (the value of TZ): give --timezone a name like Europe/Berlin, or an \
+offset like +01:00; the package tzdata has the names" -k ts:timestamp local.csv
+zone_row '' -k n local.csv
 # A sort of many machines looks at no TZ.
 for zone in UTC Asia/Kolkata; do
   rm -rf tasks out.csv

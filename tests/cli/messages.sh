@@ -133,6 +133,8 @@ row 'a zone without times' "$g" --timezone Europe/Berlin -k id shop.csv out
 printf 't,n\n2026-11-23 08:00:00 CST,a\n2026-11-23 08:00:00,b\n' >zones.csv
 row 'a zone with several meanings, and none' env TZ=UTC "$g" -k t:timestamp zones.csv out
 row 'a zone that TZ gives a meaning' env TZ=Asia/Shanghai "$g" -k t:timestamp zones.csv out
+row 'times out of order, with a zone of several meanings' env TZ=UTC "$g" -c -k t:timestamp zones.csv
+row 'times out of order to merge' env TZ=UTC "$g" -m -k t:timestamp -o out zones.csv zones.csv
 row 'counts of binary records in the order of the input' "$g" --count --keep-order in.u64 out
 row 'a set in tasks' "$bin/gpusort_task" runs --slice 0/1 --into tasks --minus other.txt fruit.txt
 row 'a union in tasks' "$bin/gpusort_task" runs --slice 0/1 --into tasks --union other.txt fruit.txt
