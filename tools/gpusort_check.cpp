@@ -5,7 +5,7 @@
 // also computes the CRC-32 sum of valsort, so that its results can be compared with a third program. Start at Run, then
 // Scan: one pass over a file on all cores, by blocks (ScanBlocks) or, for lines and records with columns, by pieces
 // (ScanRows). --stable and --unique compare the sums of check/sequence.hpp, and FindFirst finds the record that is
-// wrong. Logs are sorted in memory and compared (RunLogs).
+// wrong. Logs are sorted in memory and compared (RunLogs). A Python program checks Parquet (check/parquet.py).
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -42,6 +42,7 @@
 #include "check/borders.hpp"
 #include "check/logs.hpp"
 #include "check/parallel.hpp"
+#include "check/parquet.hpp"
 #include "check/sequence.hpp"
 #include "check/table.hpp"
 #include "tool_help.hpp"
@@ -468,6 +469,7 @@ struct Job {
   Order order;
   std::optional<check::Table> table;  ///< set for lines and for records with columns
   std::optional<check::LogRules> logs;
+  bool parquet = false;
   bool prefix_name = false;
   bool strip_volatile = false;
   bool any_order = false;
@@ -1079,7 +1081,12 @@ const tool::ToolHelp kHelp = {
       "  Expand compressed files through a pipe: <(zcat in.gz).\n"
       "  log: the records of the inputs are sorted by time in memory, with 24 bytes for\n"
       "  each record, and FILE must have the same bytes. Records with equal times are\n"
-      "  in the order of the inputs. The forms of the times are learnt for each input.\n"},
+      "  in the order of the inputs. The forms of the times are learnt for each input.\n"
+      "  parquet: a python3 with pyarrow and numpy checks the files (GPUSORT_PYTHON\n"
+      "  names another one). Keys have the types of the schema. The schema and the\n"
+      "  key-value metadata must be those of the inputs, and the statistics and the\n"
+      "  sorting columns of FILE must be true. --stable, and --unique with --against,\n"
+      "  hold the keys in memory, and 16 bytes for each record.\n"},
      {"Keys",
       "  Records of bytes: OFFSET:TYPE[:asc|desc].\n"
       "  Columns: NAME, #N, for JSON a path (a.b[0], /a/b/0), for a dump TABLE.COLUMN,\n"
@@ -1103,7 +1110,8 @@ const tool::ToolHelp kHelp = {
       "  gpusort_check --format lines --against a.txt b.txt sorted.txt\n"
       "  gpusort_check --format csv -k created_at:timestamp:desc -k amount:decimal \\\n"
       "    --stable --against orders.csv sorted.csv\n"
-      "  gpusort_check --format log --timezone UTC --against a.log b.log merged.log\n"}},
+      "  gpusort_check --format log --timezone UTC --against a.log b.log merged.log\n"
+      "  gpusort_check --format parquet -k ts:desc --stable --against in.parquet out.parquet\n"}},
     "gpusort(1), gpusort_gen(1)"};
 
 constexpr const char* kLogOptions[] = {"time", "year", "date", "multiline", "since", "until", "prefix-name"};
@@ -1295,7 +1303,16 @@ Job ParseJob(const tool::Typed& typed) {
   if (typed.has("type") + typed.has("record-size") + typed.has("format") != 1) {
     FailUsage("give one of --type, --record-size and --format, like --format lines; see gpusort_check --help");
   }
-  if (typed.value("format") == "log") {
+  if (typed.value("format") == "parquet") {
+    for (const auto& [option, values] : typed.values) {
+      static constexpr std::string_view kMeant[] = {"format", "key",    "reverse", "any-order",
+                                                    "unique", "stable", "against", "threads"};
+      if (std::ranges::find(kMeant, option) != std::end(kMeant)) continue;
+      FailUsage("--" + option + " has no meaning with --format parquet");
+    }
+    if (job.file == "-") FailUsage("--format parquet: FILE cannot be standard input");
+    job.parquet = true;
+  } else if (typed.value("format") == "log") {
     for (const auto& [option, values] : typed.values) {
       static constexpr std::string_view kMeant[] = {"format", "reverse", "unique", "stable", "against", "threads"};
       const auto has = [&](const auto& names) { return std::ranges::find(names, option) != std::end(names); };
@@ -1324,7 +1341,7 @@ Job ParseJob(const tool::Typed& typed) {
     if (job.any_order && typed.has(option))
       FailUsage("--" + std::string(option) + " and --any-order exclude each other");
   }
-  if (!job.table && !job.logs) ParseOrder(typed, job);
+  if (!job.table && !job.logs && !job.parquet) ParseOrder(typed, job);
 
   const bool full = (job.stable || job.unique) && !job.against.empty();
   if (job.stable && job.against.empty()) FailUsage("--stable needs --against");
@@ -1541,8 +1558,21 @@ tool::Exit RunLogs(const Job& job) {
   return good ? tool::kGood : tool::kBad;
 }
 
+/// Runs the program that checks Parquet, which does not return here.
+[[noreturn]] void RunParquet(const tool::Typed& typed, const Job& job) {
+  std::vector<std::string> options;
+  for (const char* flag : {"reverse", "any-order", "unique", "stable"}) {
+    if (typed.has(flag)) options.push_back(std::string("--") + flag);
+  }
+  for (const std::string& key : typed.all("key")) options.push_back("--key=" + key);
+  for (const std::string& input : job.against) options.push_back("--against=" + input);
+  options.insert(options.end(), {"--threads=" + std::to_string(job.threads), "--", job.file});
+  check::RunParquet(options);
+}
+
 tool::Exit Run(const tool::Typed& typed) {
   const Job job = ParseJob(typed);
+  if (job.parquet) RunParquet(typed, job);
   if (job.logs) return RunLogs(job);
   File file(job.file);
   std::optional<check::KeySums> key_sums;

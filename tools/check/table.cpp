@@ -2301,7 +2301,7 @@ constexpr FormatRow kFormats[] = {
 std::string FormatNames() {
   std::string names;
   for (const FormatRow& row : kFormats) names += row.name + std::string(" ");
-  return names + "log";
+  return names + "log parquet";
 }
 
 Table TableOf(const std::string& name) {

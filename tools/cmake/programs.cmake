@@ -42,9 +42,14 @@ foreach(tool gpusort_gen gpusort_check)
                      BYPRODUCTS ${CMAKE_CURRENT_BINARY_DIR}/${tool}.1 VERBATIM)
 endforeach()
 target_sources(gpusort_gen PRIVATE tools/gen/logs.cpp)
-target_sources(gpusort_check PRIVATE tools/check/borders.cpp tools/check/logs.cpp tools/check/sequence.cpp
-               tools/check/table.cpp tools/check/value.cpp tools/check/written_values.cpp
+target_sources(gpusort_check PRIVATE tools/check/borders.cpp tools/check/logs.cpp tools/check/parquet.cpp
+               tools/check/sequence.cpp tools/check/table.cpp tools/check/value.cpp tools/check/written_values.cpp
                tools/check/zone_file.cpp)
+# Puts the Python program that checks Parquet into gpusort_check, as a string.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS tools/check/parquet.py)
+file(READ tools/check/parquet.py parquet_script)
+file(CONFIGURE OUTPUT generated/parquet_script.hpp @ONLY CONTENT
+     "inline constexpr char kParquetScript[] = R\"script(@parquet_script@)script\";\n")
 # This file defines names that other files also define, so it cannot be part of a unity build.
 set_source_files_properties(tools/check/logs.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 
