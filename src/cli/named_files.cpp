@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -66,7 +66,7 @@ void AddNames(const std::string& text, Source& source) {
 std::vector<std::string> ValuesOf(const std::string& file, std::string_view text) {
   constexpr std::size_t kMost = 1000000;
   std::vector<std::string> values;
-  std::map<std::string_view, std::size_t> lines;
+  std::unordered_map<std::string_view, std::size_t> lines;
   if (text.find('\0') != text.npos) FailUsage(InQuotes(file) + " is no text; expand it first if it is compressed");
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   for (std::size_t number = 1; !text.empty(); ++number) {
@@ -74,10 +74,10 @@ std::vector<std::string> ValuesOf(const std::string& file, std::string_view text
     text.remove_prefix(std::min(text.size(), line.size() + 1));
     const std::string_view value = line.substr(0, line.find_first_of("\t \r"));
     if (value.empty() && line.find_first_not_of("\t \r") == line.npos) continue;
-    const std::string place = InQuotes(file) + ": line " + std::to_string(number);
-    if (value.empty()) FailUsage(place + " begins with a tab or blank; a value is the text before the first of them");
+    const auto place = [&] { return InQuotes(file) + ": line " + std::to_string(number); };
+    if (value.empty()) FailUsage(place() + " begins with a tab or blank; a value is the text before the first of them");
     if (const auto [known, added] = lines.try_emplace(value, number); !added) {
-      FailUsage(place + " has the value " + InQuotes(std::string(value)) + " again, which is in line " +
+      FailUsage(place() + " has the value " + InQuotes(std::string(value)) + " again, which is in line " +
                 std::to_string(known->second) + "; a value is the text before the first tab or blank");
     }
     if (lines.size() > kMost) FailUsage(InQuotes(file) + ": it has more than " + std::to_string(kMost) + " values");
