@@ -9,6 +9,7 @@
 #include "base/varint.hpp"
 #include "formats/json_record.hpp"
 #include "formats/registry.hpp"
+#include "formats/table_format.hpp"
 #include "kernels/error.hpp"
 
 namespace gpusort {
@@ -86,8 +87,8 @@ DecimalSum::Number ReadAgain(std::string_view text, const ValueRule& rule) {
 [[noreturn]] void FailSum(const ColumnKey& key, const std::string& why, RecordSpan record) {
   constexpr std::size_t kMost = 100;
   const std::string_view text = AsText(record);
-  throw Error(ErrorCode::kBadInput, "--sum: " + InQuotes(key.text) + ": " + why + ": " +
-                                        QuoteFront(text.substr(0, text.find_last_not_of("\r\n") + 1), kMost));
+  throw BadSum("--sum: " + InQuotes(key.text) + ": " + why + ": " +
+               QuoteFront(text.substr(0, text.find_last_not_of("\r\n") + 1), kMost));
 }
 
 /// Returns true if the value at the offset `at` is that of a member of JSON: a name in quotes and a colon are before

@@ -316,12 +316,14 @@ class ReadAhead {
   }
 
   [[noreturn]] void NotSorted(const Run& run, std::uint64_t at) const {
-    at += job_.inputs.begin(run.origin.front().input);
+    const std::uint32_t input = run.origin.front().input;
+    at += job_.inputs.begin(input);
     const std::string place =
         job_.layout.fixed() ? "record " + std::to_string(at / job_.layout.stride) + " (byte " + std::to_string(at) + ")"
                             : "the line at byte " + std::to_string(at);
-    throw Error(ErrorCode::kBadInput,
-                gpusort::NotSorted(job_.inputs.path(run.origin.front().input), place) + SortInstead(job_.layout));
+    // A range of a file is a part of a run that a task has written.
+    const std::string advice = job_.inputs.ends_inside(input) ? "" : SortInstead(job_.layout);
+    throw Error(ErrorCode::kBadInput, gpusort::NotSorted(job_.inputs.path(input), place) + advice);
   }
 
   [[noreturn]] void TooLong(std::uint32_t input, std::uint64_t at) const {

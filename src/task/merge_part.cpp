@@ -11,6 +11,7 @@
 #include "formats/count_form.hpp"
 #include "formats/gap_key.hpp"
 #include "formats/registry.hpp"
+#include "formats/table_format.hpp"
 #include "job/open_job.hpp"
 #include "job/sort_job.hpp"
 #include "kernels/error.hpp"
@@ -125,17 +126,7 @@ bool HasTrailer(const TaskCut& cut, std::uint64_t part) { return IsPastEnd(cut, 
 /// so that the number of an input tells whether it is of --minus or of --intersect.
 Source PartSource(OpenCut& open, std::uint64_t part, const PartPieces& pieces, const std::vector<ByteRange>& ranges,
                   std::uint64_t set_runs) {
-  Source source = open.runs.source;
-  source.inputs.clear();
-  source.codec = Codec::kNone;
-  source.force_format = true;  // the inputs were checked already, and runs are not ordered as the inputs were
-  if (!source.header_prefixes.empty()) {
-    // The first records of a run may begin as the lines of the header do.
-    source.header_prefixes.clear();
-    source.header = 0;
-    if (source.table) source.table->header = 0;
-  }
-
+  Source source = RunSource(open, {}, {});
   std::optional<std::size_t> first;  // the first input with records
   for (std::uint64_t run = 0; run < open.cut.runs; ++run) {
     std::string input = open.folder.RunPath(run);
@@ -295,6 +286,22 @@ std::vector<std::byte> Compressed(Codec codec, std::span<const std::byte> bytes)
   return out;
 }
 
+/// Runs `job`, whose inputs are runs or their `pieces`. Throws Error(kIntegrity) if an input was changed after it was
+/// written: the tasks of runs have refused records that cannot be read, and have sorted the others.
+SortResult MergeRunFiles(const JobSpec& job, CancelFlag& cancel, FileSystem& files, Output output, JobRecord& record,
+                         const PartPieces& pieces) {
+  try {
+    return SortJob(job, cancel, files, std::move(output), {}, {}, &record);
+  } catch (const BadSum&) {
+    throw;  // whether the output gets a record without a number is known only here
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kBadInput) throw;
+    if (pieces.folder.empty()) FailChangedRun(error.what());
+    throw Error(ErrorCode::kIntegrity,
+                std::string(error.what()) + ": it was changed, or is no piece of this part: copy it again");
+  }
+}
+
 }  // namespace
 
 std::optional<SortResult> MergePart(const JobSpec& spec, TaskNumber part, const std::string& folder,
@@ -380,7 +387,7 @@ std::optional<SortResult> MergePart(const JobSpec& spec, TaskNumber part, const 
     } else {
       job.target.output = path;
       if (!spec.target.no_fsync) file->WriteBackEarly();
-      result = SortJob(job, cancel, open.files, Output(std::move(file)), {}, {}, &record);
+      result = MergeRunFiles(job, cancel, open.files, Output(std::move(file)), record, pieces);
     }
     made.inode = open.files.Identify(path)->ino;
   } else {
@@ -395,7 +402,7 @@ std::optional<SortResult> MergePart(const JobSpec& spec, TaskNumber part, const 
       result.bytes = around.size();
     } else {
       job.target.output = "/dev/fd/" + std::to_string(shared.get());
-      result = SortJob(job, cancel, open.files, Output(std::move(writer)), {}, {}, &record);
+      result = MergeRunFiles(job, cancel, open.files, Output(std::move(writer)), record, pieces);
     }
     if (!spec.target.no_fsync && ::fsync(shared.get()) != 0) PartFailed(path, "sync it");
     made.inode = FactsOf(shared.get()).ino;

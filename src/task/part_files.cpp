@@ -93,6 +93,15 @@ bool PartFiles::IsJoined(JobFolder& folder) const {
   return first && IsThere(*first, output_);
 }
 
+bool PartFiles::IsRenamed(JobFolder& folder) const {
+  if (own_files()) return false;
+  for (std::uint64_t number = 0; number < parts_; ++number) {
+    const std::optional<TaskPart> part = folder.FindPart(number, parts_);
+    if (!part || !IsThere(*part, output_)) return false;
+  }
+  return true;
+}
+
 bool PartFiles::IsThere(const TaskPart& part, const std::string& path) const {
   const std::optional<FileFacts> facts = files_.Identify(path);
   if (!facts || facts->ino != part.inode || facts->size < part.offset + part.bytes) return false;

@@ -46,6 +46,9 @@ class PartFiles {
   /// Returns true if the separate files of the parts have already been joined to one file. The stored description of
   /// the first part (TaskPart) then describes the whole output.
   bool IsJoined(JobFolder& folder) const;
+  /// Returns true if the hidden file into which all parts were written has the name of the output. The output is then
+  /// proved.
+  bool IsRenamed(JobFolder& folder) const;
   /// Returns true if `path` is the file into which `part` was written, and the file is not too short. Does not read the
   /// file.
   bool IsThere(const TaskPart& part, const std::string& path) const;

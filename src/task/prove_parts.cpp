@@ -8,6 +8,7 @@
 #include "base/own_folder.hpp"
 #include "formats/registry.hpp"
 #include "job/open_job.hpp"
+#include "job/sort_job.hpp"
 #include "kernels/error.hpp"
 #include "kernels/thread.hpp"
 #include "task/part_files.hpp"
@@ -65,6 +66,41 @@ void ReadParts(FileSystem& files, const PartFiles& part_files, const std::vector
   });
 }
 
+/// Reads all runs again. Throws Error(kIntegrity) if the records of a run are not those that its task has sorted. Does
+/// nothing for dumps, whose runs have texts for several parts.
+void FindChangedRun(OpenCut& open, CancelFlag& cancel) {
+  if (IsDump(open.runs)) return;
+  const QuietLog quiet;
+  for (std::uint64_t run = 0; run < open.cut.runs; ++run) {
+    const TaskRun facts = open.folder.ReadRun(run);
+    const std::uint64_t begin = facts.header.size();
+    const std::uint64_t end = facts.bytes - facts.trailer.size() - sizeof(RunLabel);
+    const std::string path = open.folder.RunPath(run);
+    // Machines that share no folder for runs do not have all of them.
+    if (begin == end || !open.files.Identify(path)) continue;
+    Target target;
+    target.output = "/dev/null";
+    JobSpec job = SubJob(open.runs, RunSource(open, {path}, {{begin, end, true, facts.state}}), std::move(target));
+    job.order.merge = true;
+    job.order.minus = job.order.intersect = 0;
+    job.order.top = 0;
+    job.order.by_count = false;
+    if (job.limits.temp_dirs.empty()) job.limits.temp_dirs = {open.folder.path()};
+    Output none = Output::Open(open.files, job, cancel);
+    bool same = false;
+    try {
+      same = SortJob(job, cancel, open.files, std::move(none), {}, {}, nullptr).read == facts.sum;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kBadInput) throw;
+    }
+    if (same) continue;
+    throw Error(ErrorCode::kIntegrity,
+                EscapeName(path) +
+                    ": it was changed after its task had written it: remove it, its .json and the .json " +
+                    "of all parts, and give the tasks of the run and of all parts again");
+  }
+}
+
 /// Writes the parts one after the other to the output. Returns their total size in bytes.
 std::uint64_t JoinParts(FileSystem& files, const PartFiles& part_files, const std::vector<TaskPart>& parts) {
   constexpr std::uint64_t kPiece = std::uint64_t{8} << 20;
@@ -87,7 +123,7 @@ std::uint64_t JoinParts(FileSystem& files, const PartFiles& part_files, const st
 }  // namespace
 
 void ProveParts(const JobSpec& spec, std::uint64_t parts, const std::string& folder, const std::string& output,
-                bool trust, const CancelFlag& cancel) {
+                bool trust, CancelFlag& cancel) {
   OpenCut open(spec, folder, parts);
   FileSystem& files = open.files;
   JobFolder& there = open.folder;
@@ -95,6 +131,12 @@ void ProveParts(const JobSpec& spec, std::uint64_t parts, const std::string& fol
   std::error_code ignored;  // hidden files that cannot be removed do no harm: the output does not need them any more
   if (part_files.IsJoined(there)) {
     std::filesystem::remove_all(part_files.folder(), ignored);
+    LogInfo("it is proved already");
+    return;
+  }
+  if (part_files.IsRenamed(there)) {
+    // The process that renamed the output may have been killed before the sync of the folder.
+    if (!spec.target.no_fsync) files.SyncDirectory(part_files.whole()->directory());
     LogInfo("it is proved already");
     return;
   }
@@ -110,10 +152,6 @@ void ProveParts(const JobSpec& spec, std::uint64_t parts, const std::string& fol
     const TaskPart& part = all.emplace_back(there.ReadPart(number, parts));
     const std::string name = "part " + std::to_string(number);
     const std::string path = part_files.PathOf(number);
-    if (!part_files.apart() && files.Identify(output) && !files.Identify(path)) {
-      throw Error(ErrorCode::kUsage, EscapeName(output) + " is there, and what tasks write in its place is not: " +
-                                         "it may be proved already");
-    }
     made += part.sum;
     merged += part.read;
     if (!part.first.empty()) {
@@ -152,9 +190,11 @@ void ProveParts(const JobSpec& spec, std::uint64_t parts, const std::string& fol
   // With --top, a part can end before it has read all records.
   const bool reads_all = spec.order.top == 0 || spec.order.by_count || merged.records == read.records;
   if (reads_all && (!(read == merged) || (spec.order.top == 0 && !KeepsGroups(spec) && !(read == made)))) {
+    FindChangedRun(open, cancel);
     throw WrongResult("records were lost, doubled or changed: the runs have " + std::to_string(read.records) +
                       ", the parts were merged from " + std::to_string(merged.records) + " and have " +
-                      std::to_string(made.records));
+                      std::to_string(made.records) + ": remove the .json of all parts in " + EscapeName(there.path()) +
+                      ", and give the tasks of all parts again");
   }
   if (spec.order.top > 0 && made.records > spec.order.top)
     throw WrongResult("there are more records than --top asks for");

@@ -78,6 +78,21 @@ std::optional<TaskOrder::First> TaskOrder::Comparable(RecordSpan records, bool a
   return first;
 }
 
+Source RunSource(const OpenCut& open, std::vector<std::string> paths, std::vector<ByteRange> ranges) {
+  Source source = open.runs.source;
+  source.inputs = std::move(paths);
+  source.ranges = std::move(ranges);
+  source.codec = Codec::kNone;
+  source.force_format = true;  // the inputs were checked already, and runs are not ordered as the inputs were
+  if (!source.header_prefixes.empty()) {
+    // The first records of a run may begin as the lines of the header do.
+    source.header_prefixes.clear();
+    source.header = 0;
+    if (source.table) source.table->header = 0;
+  }
+  return source;
+}
+
 bool IsBefore(RecordSpan comparable, std::uint64_t offset, std::uint64_t own, const RecordPosition& position,
               bool unique, const TaskOrder& order) {
   const int compared = order.Compare(comparable, position.record);
@@ -112,6 +127,15 @@ RunFile::RunFile(FileSystem& files, JobFolder& folder, std::uint64_t run, std::u
   throw Error(ErrorCode::kIntegrity, path + ": " + what + ": remove it and its .json, and give its task again");
 }
 
+void FailChangedRun(const std::string& what) {
+  throw Error(ErrorCode::kIntegrity, what +
+                                         ": it was changed after its task had written it: remove it and its .json, "
+                                         "and give its task again");
+}
+
+/// Throws Error(kIntegrity): the file has records that its task cannot have written. `why` says what is wrong.
+void RunFile::Changed(const std::string& why) const { FailChangedRun(EscapeName(file_->path()) + ": " + why); }
+
 std::vector<std::byte> RunFile::Read(std::uint64_t begin, std::uint64_t end) { return ReadBytes(*file_, begin, end); }
 
 ScanState RunFile::StateAt(std::uint64_t offset) {
@@ -122,18 +146,31 @@ ScanState RunFile::StateAt(std::uint64_t offset) {
   ScanState state = order_.Load(std::prev(next)->state);
   for (std::uint64_t at = std::prev(next)->offset; at < offset;) {
     const std::uint64_t to = std::min(offset, at + kPiece);
-    order_.ordered().format().Scan(Read(at, to), state);
+    try {
+      order_.ordered().format().Scan(Read(at, to), state);
+    } catch (const BadRecord& bad) {
+      Changed("byte " + std::to_string(at + bad.at()) + ": " + bad.what());
+    }
     at = to;
   }
   return state;
 }
 
+std::optional<TaskOrder::First> RunFile::Comparable(std::uint64_t offset, RecordSpan records, bool all,
+                                                    ScanState& state) const {
+  try {
+    return order_.Comparable(records, all, state, encoder_.get());
+  } catch (const BadRecord& bad) {
+    Changed("the record at byte " + std::to_string(offset) + ": " + bad.what());
+  }
+}
+
 TaskOrder::First RunFile::At(std::uint64_t offset, ScanState state) {
   for (std::uint64_t bytes = std::uint64_t{1} << 12;; bytes *= 8) {
     const std::uint64_t to = offset + std::min(bytes, end_ - offset);
-    std::optional<TaskOrder::First> first = order_.Comparable(Read(offset, to), to == end_, state, encoder_.get());
+    std::optional<TaskOrder::First> first = Comparable(offset, Read(offset, to), to == end_, state);
     if (first) return std::move(*first);
-    if (to == end_) throw Error(ErrorCode::kIntegrity, EscapeName(file_->path()) + ": it ends inside a record");
+    if (to == end_) Changed("it ends inside a record");
   }
 }
 
@@ -245,9 +282,8 @@ void RunFile::ForEach(std::uint64_t low, std::uint64_t high,
   const std::vector<std::byte> bytes = Read(low, high);
   ScanState state = StateAt(low);
   for (std::uint64_t at = 0; at < bytes.size();) {
-    std::optional<TaskOrder::First> first =
-        order_.Comparable(RecordSpan(bytes).subspan(at), true, state, encoder_.get());
-    if (!first) throw Error(ErrorCode::kIntegrity, EscapeName(file_->path()) + ": it ends inside a record");
+    std::optional<TaskOrder::First> first = Comparable(low + at, RecordSpan(bytes).subspan(at), true, state);
+    if (!first) Changed("the record at byte " + std::to_string(low + at) + " has no end");
     const std::uint64_t size = first->bytes;
     take(low + at, std::move(*first));
     at += size;

@@ -83,6 +83,9 @@ struct OpenCut {
   const TaskCut cut;
 };
 
+/// Returns the bytes `ranges` of the files `paths` of runs as inputs of a job.
+Source RunSource(const OpenCut& open, std::vector<std::string> paths, std::vector<ByteRange> ranges);
+
 /// A record of a sorted run, with its offset. A search in the run compares fences first, and then reads only the bytes
 /// between two fences.
 struct Fence {
@@ -145,6 +148,10 @@ class RunFile {
   std::uint64_t Middle(std::uint64_t low, std::uint64_t high);
 
  private:
+  [[noreturn]] void Changed(const std::string& why) const;
+  /// Calls TaskOrder::Comparable for records that begin at `offset`.
+  std::optional<TaskOrder::First> Comparable(std::uint64_t offset, RecordSpan records, bool all,
+                                             ScanState& state) const;
   TaskOrder::First At(std::uint64_t offset, ScanState state);
   std::vector<std::byte> Read(std::uint64_t begin, std::uint64_t end);
   std::uint64_t BorderAfter(std::uint64_t at);
@@ -163,6 +170,10 @@ std::vector<std::byte> PackFences(const std::vector<Fence>& fences, const std::s
 std::vector<Fence> ReadFences(FileSystem& files, JobFolder& folder, std::uint64_t number, const TaskRun& run,
                               std::string* gaps = nullptr);
 std::uint64_t HashOf(std::span<const std::byte> bytes);
+
+/// Throws Error(kIntegrity). `what` is the path of the file of a sorted run and why the file was changed after its task
+/// had written it.
+[[noreturn]] void FailChangedRun(const std::string& what);
 
 /// Returns true if a record is sorted before `position`.
 /// - `comparable`: the record, from TaskOrder::Comparable().

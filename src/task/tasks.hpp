@@ -84,6 +84,6 @@ std::optional<SortResult> MergePart(const JobSpec& spec, TaskNumber part, const 
 /// final name. Unless `trust` is true, reads the parts back and compares their checksums. Throws Error(kIntegrity) if
 /// the check fails; the message names the file.
 void ProveParts(const JobSpec& spec, std::uint64_t parts, const std::string& folder, const std::string& output,
-                bool trust, const CancelFlag& cancel);
+                bool trust, CancelFlag& cancel);
 
 }  // namespace gpusort

@@ -427,8 +427,7 @@ class StagedSink : public WindowSink {
       const auto input = static_cast<std::uint32_t>(place.input);
       where = EscapeName(inputs.path(input)) + ": byte " + std::to_string(inputs.begin(input) + place.offset) + ": ";
     }
-    throw Error(ErrorCode::kBadInput,
-                where + WhyNoSum(*job_.spec.source.table, key, flaw, "its value") + ": " + InQuotes(text, kMostShown));
+    throw BadSum(where + WhyNoSum(*job_.spec.source.table, key, flaw, "its value") + ": " + InQuotes(text, kMostShown));
   }
 
   void PutLastGroup() {
