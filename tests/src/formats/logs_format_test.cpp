@@ -497,7 +497,8 @@ TEST(LogTimes, GivesTimesOfDayWhoseDateTheUserGives) {
   const std::string front = "22:10:01.5 a\n22:10:02 b\n";
   const std::shared_ptr<const LogTimes> log = LearnLog(front, {.dated = true}, kNow);
   const std::string first = front.substr(0, front.find('\n'));
-  const LogTime time = LogTimeReader().Read(*log, first);  // the text of the fraction is in `first`
+  LogTimeReader reader;
+  const LogTime time = reader.Read(*log, first);  // the text of the fraction is in `first` or in `reader`
   EXPECT_TRUE(time.lacks_date);
   EXPECT_FALSE(time.lacks_year);
   EXPECT_EQ(time.instant->seconds, (22 * 60 + 10) * 60 + 1);
