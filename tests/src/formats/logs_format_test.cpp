@@ -56,7 +56,7 @@ constexpr Line kLines[] = {
     {"2026-11-23 22:10:01 Must x", "2026-11-23T21:10:01Z"},
     {"2026-11-23 22:10:01 US/Canada order", "2026-11-23T21:10:01Z"},
     {"[23-Nov-2026 22:10:01 Asia/Pacific] region", "2026-11-23T21:10:01Z"},
-    {"2026-11-23 22:10:01 US/Eastern order", "2026-11-24T03:10:01Z"},
+    {"2026-11-23 22:10:01 America/New_York order", "2026-11-24T03:10:01Z"},
     {"Nov 23 22:10:01 CET-fw01 kernel: x", "2026-11-23T21:10:01Z"},
     {"Nov 23 22:10:01 EST-srv kernel: x", "2026-11-23T21:10:01Z"},
     {"Nov 23 22:10:01 EST.example.org kernel: x", "2026-11-23T21:10:01Z"},
