@@ -159,7 +159,8 @@ void PrintBorders(const TaskArguments& task, std::uint64_t parts, Process& proce
   for (const PartBorder& border : PartBorders(spec, parts, *run, folder)) {
     const auto& [bytes, rows, separators, statements] = border.before;
     lines += std::to_string(border.offset);
-    if (IsDump(spec)) lines += fmt::format(" {} {} {} {}", bytes, rows, separators, statements);
+    if (HasKeyedRuns(spec)) lines += fmt::format(" {}", bytes);
+    if (IsDump(spec)) lines += fmt::format(" {} {} {}", rows, separators, statements);
     lines += "\n";
   }
   Print(lines);

@@ -30,6 +30,8 @@ class KeyEncoder {
   /// Returns the bytes that the last Append() wrote between the key and the record. With --prefix-name, this is the
   /// name of the input, otherwise an empty string. The bytes are part of the output.
   virtual RecordSpan prefix() const { return {}; }
+  /// Returns true if the records that Append() gets have sort keys before them, which Append() copies.
+  virtual bool copies() const { return false; }
 };
 
 /// The rules for making the sort keys of records. The functions that are not const must be called before the first

@@ -185,10 +185,6 @@ LogsFormat::LogsFormat(const JobSpec& spec)
     if (!is_time_.back() || key.rule.type == ValueType::kTimestamp) continue;
     FailKey(key, "the time of a log is a timestamp: give time, or time:desc");
   }
-  if (!table_.alone.empty()) {
-    alone_ = LoadState(table_.alone);
-    alone_.log.alone = true;
-  }
   MakeScratch();  // checks the other keys
   for (const std::string& format : table_.times) {
     const bool dated = table_.date || std::ranges::any_of(std::string_view("dejs"), [&](char letter) {
@@ -200,42 +196,22 @@ LogsFormat::LogsFormat(const JobSpec& spec)
 }
 
 std::string LogsFormat::SaveState(const ScanState& state) const {
-  if (!state.log.times) return "log";
-  return fmt::format("log {} {} {} {} {}", state.mode, unsigned{state.log.local}, unsigned{state.log.second_pass},
-                     state.log.at, SaveLog(*state.log.times));
+  const LogState& log = state.log;
+  if (!log.times) return "log";
+  return fmt::format("log {} {} {} {} {} {} {} .{} {}", state.mode, unsigned{log.local}, unsigned{log.second_pass},
+                     log.at, log.year, log.day, log.seconds, log.fraction, SaveLog(*log.times));
 }
 
 ScanState LogsFormat::LoadState(const std::string& text) const {
   ScanState state;
+  LogState& log = state.log;
   std::istringstream in(text);
-  std::string word;
-  if (!(in >> word >> state.mode >> state.log.local >> state.log.second_pass >> state.log.at)) return state;
+  std::string word, fraction;
+  in >> word >> state.mode >> log.local >> log.second_pass >> log.at >> log.year >> log.day >> log.seconds >> fraction;
+  if (!in) return {};
   in.get();
-  state.log.times = LoadLog(std::string_view(text).substr(static_cast<std::size_t>(in.tellg())));
-  state.log.alone = table_.alone.empty();
-  return state;
-}
-
-// The record can be from any input, so the state has the shapes of the times of all inputs.
-ScanState LogsFormat::Alone(const std::vector<ScanState>& fronts) const {
-  const auto all = std::make_shared<LogTimes>();
-  for (const ScanState& front : fronts) {
-    if (!front.log.times) continue;
-    for (const TimeShape& shape : front.log.times->shapes) {
-      if (std::ranges::find(all->shapes, shape) == all->shapes.end()) all->shapes.push_back(shape);
-    }
-    all->latest = std::max(all->latest, front.log.times->latest);
-    if (all->start.empty()) all->start = front.log.times->start;
-  }
-  // If the inputs differ, RequireAlone() refuses records whose time is not in their first line.
-  const auto has_start = [&](const ScanState& front) {
-    return !front.log.times || front.log.times->start == all->start;
-  };
-  if (!std::ranges::all_of(fronts, has_start)) all->start.clear();
-  ScanState state;
-  state.mode = kLine;
-  state.log.times = all;
-  state.log.alone = true;
+  log.fraction = fraction.substr(1);
+  log.times = LoadLog(std::string_view(text).substr(static_cast<std::size_t>(in.tellg())));
   return state;
 }
 
@@ -344,8 +320,7 @@ std::int64_t LogsFormat::ToUtc(std::int64_t local, LogState& log, Zone::Span& sp
     return local - span.east;
   }
   const bool late = local < before && !zone_.IsTwice(before);  // the record is from the hour that the log has just left
-  log.second_pass =
-      after && !log.alone && zone_.IsTwice(local) && (log.second_pass || late || local < before - kStepBack);
+  log.second_pass = after && zone_.IsTwice(local) && (log.second_pass || late || local < before - kStepBack);
   return zone_.ToUtc(local, log.second_pass);
 }
 
@@ -414,7 +389,6 @@ LogTime LogsFormat::TakeLateTime(RecordSpan record, const LogState& log, LogScra
     if (!scratch.times.Take(*log.times, LineAt(p, end), time)) continue;
     LogState before;
     before.times = log.times;
-    before.alone = true;
     before.year = table_.year;
     before.day = table_.date.value_or(0);
     CompleteTime(time, before, scratch);
@@ -565,7 +539,7 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
   tally.lacks_year |= time.lacks_year && table_.year == 0;
   scratch.left_out = !window_.Takes(time.instant, tally.window);
   LogKeys& fields = *scratch.keys;
-  if (time.instant && (fields.in_record() || alone_.log.alone)) {
+  if (time.instant && fields.in_record()) {
     time.instant->fraction = fraction = time.instant->fraction;  // end_of() can change the text in scratch.times
   }
   if (record_end == nullptr && fields.in_record()) record_end = end_of();
@@ -592,34 +566,7 @@ std::uint64_t LogsFormat::PutKeys(RecordSpan records, ScanState& state, Scratch&
   ++tally.log_records;
   const auto size = static_cast<std::uint64_t>(record_end - begin);
   scratch.one_line = p == begin && record_end == AfterLine(line, end) && record_end[-1] == '\n';
-  if (alone_.log.alone && !scratch.left_out) RequireAlone(records.first(size), time, scratch);
   return size;
-}
-
-// Another process of the same sort may have to read the record without the lines around it.
-void LogsFormat::RequireAlone(RecordSpan record, const LogTime& time, LogScratch& scratch) const {
-  if (!scratch.alone) scratch.alone = std::make_unique<LogScratch>();
-  LogState log = alone_.log;
-  const Byte* const begin = AsBytes(record.data());
-  const Byte* const end = begin + record.size();
-  const bool late = !log.times->start.empty();
-  bool same = Begins(log, scratch.alone->times, LineAt(begin, end));
-  if (same) {
-    const LogTime alone =
-        late ? TakeLateTime(record, log, *scratch.alone) : TakeTime(LineAt(begin, end), log, *scratch.alone);
-    same = alone.instant.has_value() == time.instant.has_value();
-    if (same && time.instant) {
-      same = alone.instant->seconds == time.instant->seconds && alone.instant->fraction == time.instant->fraction &&
-             alone.instant->infinite == time.instant->infinite && alone.instant->from_next == time.instant->from_next;
-    }
-  }
-  for (const Byte* p = AfterLine(begin, end); p != end && same; p = AfterLine(p, end)) {
-    same = !Begins(log, scratch.alone->times, LineAt(p, end));
-  }
-  if (!same) {
-    throw BadRecord(0, "another record or time would be read here without the lines around it, as tasks do: sort it " +
-                           std::string("with gpusort"));
-  }
 }
 
 }  // namespace gpusort

@@ -33,7 +33,6 @@ class LogsFormat : public TableFormat {
   std::string WhyOpen(const ScanState&) const override { return "no later line has a time"; }
   std::string SaveState(const ScanState& state) const override;
   ScanState LoadState(const std::string& text) const override;
-  ScanState Alone(const std::vector<ScanState>& fronts) const override;
 
  private:
   /// The buffers that one thread uses to read the records of a log.
@@ -46,10 +45,9 @@ class LogsFormat : public TableFormat {
     unsigned now = 0;
     /// The first line of the next record, which was read to find the end of the current record.
     std::string_view next;
-    const Byte* next_end = nullptr;     ///< the end of the buffer that contains `next`; null: no line was read
-    std::optional<LogKeys> keys;        ///< finds the values of keys; used only by PutKeys()
-    Zone::Span span;                    ///< a range around the last timestamp with one offset from UTC
-    std::unique_ptr<LogScratch> alone;  ///< the buffers that RequireAlone() uses for its second reading
+    const Byte* next_end = nullptr;  ///< the end of the buffer that contains `next`; null: no line was read
+    std::optional<LogKeys> keys;     ///< finds the values of keys; used only by PutKeys()
+    Zone::Span span;                 ///< a range around the last timestamp with one offset from UTC
   };
   /// The values of ScanState::mode: the place of the parser in a log.
   enum Mode : unsigned {
@@ -103,13 +101,9 @@ class LogsFormat : public TableFormat {
   /// to the state at `end`. `begin` must be the beginning of a line.
   void Walk(const Byte* begin, const Byte* end, LogState& log, LogScratch& scratch) const;
 
-  /// Throws BadRecord unless parsing `record` by itself gives one record with the timestamp `time`.
-  void RequireAlone(RecordSpan record, const LogTime& time, LogScratch& scratch) const;
-
   const std::vector<std::string>& inputs_;
   const Zone& zone_;
   const TimeWindow window_;
-  ScanState alone_;            ///< the state for reading a record alone, from TableOptions::alone
   std::vector<bool> is_time_;  ///< for each key: the result of LogKeys::IsTime()
   const bool walks_;           ///< true: a record's timestamp can depend on all records before it
 };

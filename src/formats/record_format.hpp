@@ -24,8 +24,7 @@ struct LogTimes;
 /// takes this part from the values here, which come from earlier records.
 struct LogState {
   std::shared_ptr<const LogTimes> times;  ///< how timestamps are written in the input; null before BeginInput()
-  bool alone = false;  ///< true: earlier records are not used to complete a timestamp (see RecordFormat::Alone)
-  bool local = false;  ///< true: the last record had a timestamp, which is in `at`
+  bool local = false;                     ///< true: the last record had a timestamp, which is in `at`
   /// When clocks are set back, an hour of local time occurs twice. True: `at` is in the second of these two hours.
   bool second_pass = false;
   std::int64_t at = 0;    ///< the timestamp of the last record: seconds since 1970-01-01 00:00:00 local time
@@ -187,10 +186,6 @@ class RecordFormat {
   /// LoadState() turns the string into the state again. An empty string stands for ScanState{}.
   virtual std::string SaveState(const ScanState&) const { return {}; }
   virtual ScanState LoadState(const std::string&) const { return {}; }
-  /// Returns a parser's state with which each record of the inputs can be read without the records before it.
-  /// - argument: the parser's states at the beginnings of the inputs
-  /// - By default, returns ScanState{}.
-  virtual ScanState Alone(const std::vector<ScanState>&) const { return {}; }
   /// Returns true if a file can have bytes between two rows that stay in their place while the rows are sorted. In a
   /// dump, this can be the SQL between two INSERT statements (runs/gap_filler.hpp).
   virtual bool has_gaps() const { return false; }
@@ -242,8 +237,8 @@ class PlainFormat : public RecordFormat {
   const std::uint64_t header_lines_;
 };
 
-/// The format of the inputs of a job with Source::keyed. Each line of the inputs is a sort key, followed by a record of
-/// a dump.
+/// The format of the inputs of a job with Source::keyed and without a table. Each line of the inputs is a sort key,
+/// followed by a record of a dump.
 class KeyedRunFormat : public PlainFormat {
  public:
   using PlainFormat::PlainFormat;

@@ -251,7 +251,7 @@ void TableFormat::CheckKey(const ColumnKey& key) const {
 RecordLayout TableFormat::layout() const {
   RecordLayout layout = MakeLineLayout('\n', view_);
   // A sort key is a single field with the keys of all columns, one after the other. Records are compared by its bytes.
-  layout.keys = table_.placed ? kPlacedKeys : kTableKeys;
+  layout.keys = table_.placed ? kPlacedKeys : table_.checked ? kCheckedKeys : kTableKeys;
   return layout;
 }
 
@@ -285,6 +285,7 @@ class TableFormat::Encoder : public KeyEncoder {
     }
     writer.End();
     if (format_.table_.placed) InputPlace{tally.input, tally.offset}.Append(out);
+    if (format_.table_.checked) AppendKeyCheck(begin, out);
     out[begin] |= static_cast<std::byte>(scratch_->mark);
     prefix_ = format_.prefixes_.empty() ? RecordSpan() : std::as_bytes(std::span(format_.prefixes_.at(tally.input)));
     if (sums > 0) PutMark(tally.places);

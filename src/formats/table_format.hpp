@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "formats/checked_runs.hpp"
 #include "formats/input_place.hpp"
 #include "formats/key_encoder.hpp"
 #include "formats/keyed_record.hpp"
@@ -45,7 +46,8 @@ class TableFormat : public RecordFormat, public KeyScheme {
   RecordLayout layout() const override;
   std::uint64_t most_added(std::uint64_t bytes) const override {
     return bytes + (table_.shuffle ? kMostShuffleKey : kMostKeys) + (table_.placed ? InputPlace::kMostBytes : 0) +
-           (keys_.size() - sort_keys_) * ValuePlace::kMostBytes + 1 + longest_prefix_;
+           (table_.checked ? kKeyCheckBytes : 0) + (keys_.size() - sort_keys_) * ValuePlace::kMostBytes + 1 +
+           longest_prefix_;
   }
   void LimitKeys(std::uint64_t bytes) override { most_keys_ = bytes; }
   // False for a header that is only a byte order mark.

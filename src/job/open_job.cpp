@@ -2,12 +2,21 @@
 
 #include <utility>
 
+#include "formats/checked_runs.hpp"
 #include "formats/locale_keys.hpp"
 #include "formats/table_format.hpp"
 
 namespace gpusort {
 
 Ordered::Ordered(const JobSpec& spec, bool gpu) : plain(spec.order.layout), groups(plain) {
+  if (spec.source.table && spec.source.keyed) {
+    auto runs = std::make_unique<CheckedRunFormat>(spec.source.table->placed, spec.source.table->keys.size());
+    keyed = runs.get();
+    format_ = std::move(runs);
+    table = copies = true;
+    groups = keyed->layout();
+    return;
+  }
   if (spec.source.table) {
     std::unique_ptr<TableFormat> columns = MakeTableFormat(spec);
     keyed = columns.get();

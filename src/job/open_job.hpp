@@ -22,6 +22,7 @@ struct Ordered {
   KeyScheme* keyed = nullptr;  ///< makes the sort keys; null: records are sorted without keys
   RecordLayout plain;          ///< the layout of records without keys
   bool table = false;          ///< true: records have columns, and only their sort keys are compared
+  bool copies = false;         ///< true: the inputs have the sort keys of records with columns (Source::keyed)
   /// True: sort keys only save time. Comparing records in the layout `plain` gives the same order.
   bool optional = false;
   /// The layout for --split. Records that compare equal in this layout stay in one part of the output.

@@ -247,7 +247,9 @@ class PieceKeys {
         }
         if (made.keyed.size() > begin) {
           if (begin == 0) made.first = {made.tally.record, 0, made.tally.offset};
-          AddSum(Sum(encoder.prefix(), part.first(size), prefixed), made.keyed.size() - begin, made);
+          const RecordSum sum = encoder.copies() ? SumRecords(RecordSpan(made.keyed).subspan(begin), layout_)
+                                                 : Sum(encoder.prefix(), part.first(size), prefixed);
+          AddSum(sum, made.keyed.size() - begin, made);
         }
         ++made.tally.record;
         made.tally.offset += size;

@@ -128,13 +128,14 @@ struct TableOptions : TableWishes {
   std::vector<ColumnKey> keys{};  ///< the sort keys, already reversed by --reverse; empty: all columns as text
   /// True: the zone of TZ or of the machine must not change the order, because several machines sort the records.
   bool alike_everywhere = false;
-  /// Set only if several processes sort one log: the parser's state before every record, as text.
-  std::string alone{};
   bool reverse = false;  ///< true: the order is descending if there are no keys
   /// With --shuffle: the seed of the random order.
   std::optional<std::uint64_t> shuffle{};
   /// True: the job stores with each record its sort key and then its place in the input (formats/input_place.hpp).
   bool placed = false;
+  /// True: the job stores with each record its sort key and then a checksum of the key (formats/checked_runs.hpp). Not
+  /// together with `placed`.
+  bool checked = false;
   /// With --sum: true if a wrong value is an error only if its record gets into the output. With --minus and
   /// --intersect, this is known only when the records are merged.
   bool late_sums = false;

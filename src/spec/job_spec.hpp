@@ -75,8 +75,9 @@ struct Source {
   /// Lines at the top of an input that begin with one of these strings belong to the header, which is not sorted.
   std::vector<std::string> header_prefixes;
   std::uint64_t max_record = 0;  ///< size of the longest line that is accepted; 0: the planner decides
-  /// True: each line of the inputs is a record of an SQL dump with its sort key before it. An earlier job with
-  /// Target::keyed has written these lines. The output gets the records without the keys.
+  /// True: each line of the inputs is a record with its sort key before it. An earlier job with Target::keyed has
+  /// written these lines. The output gets the records without the keys. With `table`, each key has a checksum
+  /// (TableOptions::checked). Without `table`, the records are those of an SQL dump.
   bool keyed = false;
 };
 

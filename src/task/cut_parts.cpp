@@ -52,6 +52,7 @@ class TaskRuns {
       odd_told_ += runs_.back().tally.odd_keys().count;
     }
     if (header_.empty() && HasText(header_of_set)) header_ = std::move(header_of_set);
+    RequireMeeting(job);
     open_.resize(count);
     order.ordered().ReadHeader(header_);
   }
@@ -98,6 +99,28 @@ class TaskRuns {
   void TakeHeader(const std::vector<std::byte>& other, std::vector<std::byte>& header) const {
     if (header.empty() || (!HasText(header) && HasText(other))) header = other;
   }
+  /// Throws Error(kIntegrity) unless the ranges of all slices meet, so that each record is in exactly one run.
+  void RequireMeeting(const TaskJob& job) const {
+    std::uint32_t input = 0;
+    std::uint64_t at = 0;
+    const auto require = [&](bool meets) {
+      if (meets) return;
+      throw Error(ErrorCode::kIntegrity, EscapeName(job.inputs[input].path) + ": the slices do not meet at byte " +
+                                             std::to_string(at) + ": remove " + EscapeName(folder_.path()) +
+                                             ", and give all tasks again");
+    };
+    const auto end_before = [&](std::uint64_t next) {
+      for (; input < next; ++input, at = 0) require(at >= job.inputs[input].bytes);
+    };
+    for (const TaskRun& run : runs_) {
+      for (const TaskRun::Range& range : run.ranges) {
+        end_before(range.input);
+        require(range.input == input && range.begin == at);
+        at = range.end;
+      }
+    }
+    end_before(job.inputs.size());
+  }
   /// Adds the bytes after the last record of a run to the trailer, as one process does for its inputs.
   void TakeEnd(std::size_t number) {
     const TaskRun& run = runs_[number];
@@ -127,8 +150,8 @@ class TaskRuns {
   std::uint64_t fields_ = 0;
 };
 
-/// Finds the number of bytes and rows that come before `start` in the output of a dump. `begins` are the exact offsets
-/// at which the part begins in all runs.
+/// Finds the number of bytes and rows that come before `start` in the output, if the runs have sort keys. `begins` are
+/// the exact offsets at which the part begins in all runs.
 void CountBefore(TaskRuns& runs, const RunOffsets& begins, PartStart& start) {
   const std::uint64_t part = start.run == runs.count() ? ~std::uint64_t{0} : PartOfDump(start.record);
   DumpBefore before;
@@ -376,8 +399,8 @@ void CutParts(const JobSpec& spec, std::uint64_t parts, bool fences_only, const 
     const std::uint64_t target = bytes / parts * part + bytes % parts * part / parts;
     // The first part gets all records of --top.
     Cut::Found found = spec.order.top > 0 ? Cut::Found{search.End(), std::nullopt} : search.Find(target, fences_only);
-    if (IsDump(spec)) found.start.bytes_before.reset();  // those of runs, which have keys
-    if (IsDump(spec) && found.begins) CountBefore(runs, *found.begins, found.start);
+    if (HasKeyedRuns(spec)) found.start.bytes_before.reset();  // those of runs, which have keys
+    if (HasKeyedRuns(spec) && found.begins) CountBefore(runs, *found.begins, found.start);
     cut.starts.push_back(std::move(found.start));
     begins.push_back(std::move(found.begins));
   }
@@ -409,7 +432,7 @@ std::vector<PartBorder> PartBorders(const JobSpec& spec, std::uint64_t parts, st
   for (const PartStart& start : cut.starts) {
     const bool ends = start.run >= cut.runs;
     PartBorder border{ends ? file.end() : file.Find(start, run, KeepsGroups(spec)), {}};
-    if (IsDump(spec) && !ends) border.before = BeforePart(file.PlaceAt(border.offset), PartOfDump(start.record));
+    if (HasKeyedRuns(spec) && !ends) border.before = BeforePart(file.PlaceAt(border.offset), PartOfDump(start.record));
     borders.push_back(border);
   }
   borders.push_back({file.end(), {}});

@@ -10,14 +10,23 @@
 
 namespace gpusort {
 
+bool HasKeyedRuns(const JobSpec& spec) {
+  return IsDump(spec) || (spec.source.table && !RowOf(*spec.source.table).again);
+}
+
 JobSpec SpecOfRuns(const JobSpec& spec) {
   JobSpec runs = spec;
-  if (!IsDump(spec)) return runs;
-  runs.source.format = Format::kLines;
-  runs.source.table.reset();
+  if (!HasKeyedRuns(spec)) return runs;
   runs.source.keyed = true;
   runs.source.max_record = 0;
-  runs.order = ByKeyField();
+  if (IsDump(spec)) {
+    runs.source.format = Format::kLines;
+    runs.source.table.reset();
+    runs.order = ByKeyField();
+  } else {
+    runs.source.table->since.clear();  // records outside are in no run
+    runs.source.table->until.clear();
+  }
   return runs;
 }
 
@@ -56,12 +65,9 @@ DumpGaps DumpGaps::Load(std::string_view from) {
   return gaps;
 }
 
-DumpReader::DumpReader(const RecordLayout& runs, const DumpPlace& place) : keyed_(runs), place_(place) {
-  keyed_.keys = kTableKeys;
-}
-
 void DumpReader::Take(RecordSpan records, DumpGaps* gaps) {
   ForEachRecord(records, keyed_, [&](RecordSpan record) {
+    // In a log, the number of the part means nothing, and does not matter: only the sums of all bytes are used.
     const std::uint64_t part = PartOfDump(record);
     if (part != place_.part) place_ = {part, place_.earlier + place_.gaps + place_.bytes};
     const RecordSpan own = OwnBytes(record, keyed_, scratch_);

@@ -1,5 +1,5 @@
-// Sorted runs of SQL dumps, for a sort that is divided into tasks. Each line of a run is a sort key, followed by a
-// record of the dump. Tasks merge the runs as lines, and remove the keys from the output. Start at DumpPlace.
+// Sorted runs of SQL dumps and logs, for a sort that is divided into tasks. Each line of a run is a sort key, followed
+// by a record. Tasks merge the runs as lines, and remove the keys from the output. Start at HasKeyedRuns.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,11 @@
 
 namespace gpusort {
 
-/// Returns the JobSpec for reading and merging the sorted runs of the job `spec`. It differs from `spec` only if the
-/// job sorts an SQL dump.
+/// Returns true if the sorted runs of the job have sort keys, because the keys cannot be made from the records alone.
+/// In a dump, they depend on the table; in a log, on the input and on the records before.
+bool HasKeyedRuns(const JobSpec& spec);
+/// Returns the JobSpec for reading and merging the sorted runs of the job `spec`. It differs from `spec` only if
+/// HasKeyedRuns() is true.
 JobSpec SpecOfRuns(const JobSpec& spec);
 
 /// The gaps (bytes between two rows) of all parts of an SQL dump. A part consists of rows that are sorted together,
@@ -36,19 +39,19 @@ struct DumpGaps {
   static DumpGaps Load(std::string_view from);
 };
 
-/// Reads one sorted run of an SQL dump in order, and counts the bytes and rows that it has read.
+/// Reads one sorted run with sort keys in order, and counts the bytes and rows that it has read.
 class DumpReader {
  public:
-  /// - `runs`: the layout of the records that Take() will get.
+  /// - `runs`: the layout of the records that Take() will get, with the number of fields before each of them.
   /// - `place`: the position of the first of these records.
-  explicit DumpReader(const RecordLayout& runs, const DumpPlace& place = {});
+  explicit DumpReader(const RecordLayout& runs, const DumpPlace& place = {}) : keyed_(runs), place_(place) {}
   /// Reads `records`, the next whole records of the sorted run. Adds the bytes between rows to *gaps, unless `gaps` is
   /// null.
   void Take(RecordSpan records, DumpGaps* gaps = nullptr);
   const DumpPlace& place() const { return place_; }
 
  private:
-  RecordLayout keyed_;
+  const RecordLayout keyed_;
   DumpPlace place_;
   std::vector<std::byte> scratch_;
 };

@@ -146,6 +146,10 @@ void JobFolder::Begin(const TaskJob& job) {
     for (std::size_t i = 0; there.inputs.size() == job.inputs.size() && i < job.inputs.size(); ++i) {
       const TaskJob::Input &then = there.inputs[i], &now = job.inputs[i];
       if (then == now) continue;
+      if (then.path == now.path && then.name != now.name) {
+        what = "name of input " + std::to_string(i + 1) + ", " + EscapeName(then.name) + ", for --prefix-name";
+        break;
+      }
       if (then.path == now.path) {
         const bool hides = then.mtime_ns == now.mtime_ns && then.bytes == now.bytes;
         changed(now.path, hides ? ", as its ctime tells and its mtime does not" : "");

@@ -235,7 +235,7 @@ std::optional<DumpBefore> CountAfter(OpenCut& open, std::uint64_t part, const So
     const std::unique_ptr<File> file = open.files.OpenInput(source.inputs[piece], false);
     DumpPlace place;
     place.part = here;
-    DumpReader reader(open.order.layout(), place);
+    DumpReader reader(open.order.keyed_layout(), place);
     std::uint64_t block = std::uint64_t{1} << 20;
     for (ByteRange left = source.ranges[piece]; left.begin < left.end;) {
       cancel.ThrowIfRequested();
@@ -258,9 +258,9 @@ std::optional<DumpBefore> CountAfter(OpenCut& open, std::uint64_t part, const So
   return sum;
 }
 
-/// Returns the size of a part of the output of a dump, if the cut knows where the part and the next one begin. `around`
-/// is the size of its header and trailer.
-std::optional<std::uint64_t> DumpPartBytes(const TaskCut& cut, std::uint64_t part, std::uint64_t around) {
+/// Returns the size of a part of the output if the runs have sort keys, and if the cut knows where the part and the
+/// next one begin. `around` is the size of its header and trailer.
+std::optional<std::uint64_t> SizeWithoutKeys(const TaskCut& cut, std::uint64_t part, std::uint64_t around) {
   const auto begin = [&](std::uint64_t number) {
     return number == 0 ? std::optional<std::uint64_t>(0) : cut.starts[number - 1].bytes_before;
   };
@@ -396,7 +396,7 @@ std::optional<SortResult> MergePart(const JobSpec& spec, TaskNumber part, const 
     writer->SumPieces(&sums);
     std::optional<std::uint64_t> bytes = around.size();
     for (const ByteRange& range : job.source.ranges) *bytes += range.end - range.begin;
-    if (dump) bytes = DumpPartBytes(cut, part.number, around.size());
+    if (HasKeyedRuns(spec)) bytes = SizeWithoutKeys(cut, part.number, around.size());
     if (job.source.inputs.empty()) {
       writer->WriteAll(around);
       result.bytes = around.size();

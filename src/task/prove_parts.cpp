@@ -69,7 +69,7 @@ void ReadParts(FileSystem& files, const PartFiles& part_files, const std::vector
 /// Reads all runs again. Throws Error(kIntegrity) if the records of a run are not those that its task has sorted. Does
 /// nothing for dumps, whose runs have texts for several parts.
 void FindChangedRun(OpenCut& open, CancelFlag& cancel) {
-  if (IsDump(open.runs)) return;
+  if (open.runs.source.keyed && !open.runs.source.table) return;
   const QuietLog quiet;
   for (std::uint64_t run = 0; run < open.cut.runs; ++run) {
     const TaskRun facts = open.folder.ReadRun(run);

@@ -57,8 +57,8 @@ std::uint64_t HashOf(std::span<const std::byte> bytes) { return XXH3_64bits(byte
 std::optional<TaskOrder::First> TaskOrder::Comparable(RecordSpan records, bool all, ScanState& state,
                                                       KeyEncoder* encoder) const {
   First first;
-  if (!ordered_.table) {
-    first.bytes = FirstRecordBytes(records, ordered_.plain);
+  if (plain()) {
+    first.bytes = FirstRecordBytes(records, layout_);
     if (first.bytes == 0) return std::nullopt;
     first.comparable.assign(records.begin(), records.begin() + static_cast<std::ptrdiff_t>(first.bytes));
     return first;
@@ -232,37 +232,35 @@ std::vector<Fence> RunFile::MakeFences(ScanState state, std::uint64_t& fields) {
   return fences;
 }
 
-std::vector<Fence> RunFile::MakeDumpFences(const RecordSum& own, DumpGaps& gaps, RecordSum& sum) {
+std::vector<Fence> RunFile::MakeKeyedFences(const RecordSum& own, DumpGaps* gaps, RecordSum& sum) {
   std::vector<Fence> fences;
   const std::uint64_t step = std::max(kFenceBytes, (end_ - begin_) / kMostFences + 1);
   const RecordLayout& layout = order_.layout();
-  RecordLayout bare = layout;  // of the records without their keys
-  bare.keys = kTableKeys;
   RecordSum found;
-  DumpReader reader(layout);
+  DumpReader reader(order_.keyed_layout());
   OrderCheck check(layout, false);
   for (std::uint64_t at = begin_, next = begin_; at < end_;) {
     std::vector<std::byte> bytes;
     std::uint64_t whole = 0;
     for (std::uint64_t size = kPiece; whole == 0; size *= 4) {
-      if (at + bytes.size() == end_) throw WrongResult("a run of a dump ends inside a record");
+      if (at + bytes.size() == end_) throw WrongResult("a run ends inside a record");
       bytes = Read(at, at + std::min(size, end_ - at));
       whole = WholeRecordBytes(bytes, layout);
     }
     const RecordSpan records = RecordSpan(bytes).first(whole);
-    if (check.Add(records)) throw WrongResult("a run of a dump is not in order");
+    if (check.Add(records)) throw WrongResult("a run is not in order");
     sum += SumRecords(records, layout);
-    found += SumRecords(records, bare);
+    found += SumRecords(records, order_.keyed_layout());
     ForEachRecord(records, layout, [&](RecordSpan record) {
       if (at >= next) {
         fences.push_back({at, {record.begin(), record.end()}, {}, reader.place()});
         next += step;
       }
-      reader.Take(record, &gaps);
+      reader.Take(record, gaps);
       at += record.size();
     });
   }
-  if (!(found == own)) throw WrongResult("the records of a run of a dump are not those that were sorted");
+  if (!(found == own)) throw WrongResult("the records of a run are not those that were sorted");
   return fences;
 }
 
@@ -271,7 +269,7 @@ DumpPlace RunFile::PlaceAt(std::uint64_t offset) {
       std::partition_point(fences_.begin(), fences_.end(), [&](const Fence& fence) { return fence.offset <= offset; });
   if (next == fences_.begin()) return {};
   const Fence& fence = *std::prev(next);
-  DumpReader reader(order_.layout(), fence.place);
+  DumpReader reader(order_.keyed_layout(), fence.place);
   reader.Take(Read(fence.offset, offset));
   return reader.place();
 }

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "formats/checked_runs.hpp"
 #include "io/file.hpp"
 #include "job/open_job.hpp"
 #include "spec/job_spec.hpp"
@@ -35,14 +36,18 @@ class TaskOrder {
   };
 
   /// `ordered` gives the order of the records and their sort keys. It must outlive this object.
-  explicit TaskOrder(const Ordered& ordered) : ordered_(ordered), layout_(ordered.comparable()) {}
+  explicit TaskOrder(const Ordered& ordered) : ordered_(ordered), layout_(ordered.comparable()), keyed_(layout_) {
+    keyed_.keys = ordered.copies ? kCheckedKeys : kTableKeys;
+  }
 
   /// Returns true if the end of a record can be found without looking at the bytes before the record. This is false for
-  /// formats with columns, such as CSV.
-  bool plain() const { return !ordered_.table; }
+  /// formats with columns, such as CSV, unless the sorted runs have sort keys.
+  bool plain() const { return !ordered_.table || ordered_.copies; }
   const Ordered& ordered() const { return ordered_; }
   /// Returns the layout of the records that Compare() takes. Records with columns have a sort key before them.
   const RecordLayout& layout() const { return layout_; }
+  /// Returns the layout of the records in runs with sort keys, which tells where each record begins after its key.
+  const RecordLayout& keyed_layout() const { return keyed_; }
   /// Compares two records in the form that Comparable() returns.
   int Compare(RecordSpan a, RecordSpan b) const { return CompareRecords(a, b, layout_); }
   /// Save() turns a state of the format's parser into a string, and Load() turns the string into the state again.
@@ -63,6 +68,7 @@ class TaskOrder {
  private:
   const Ordered& ordered_;
   const RecordLayout layout_;
+  RecordLayout keyed_;
 };
 
 /// The data that a task needs to work on one part of the output. The cut tells where each part begins in every sorted
@@ -92,7 +98,8 @@ struct Fence {
   std::uint64_t offset = 0;       ///< offset of the record in the file
   std::vector<std::byte> record;  ///< the record in the form that TaskOrder::Compare takes
   std::string state;              ///< the state of the format's parser before the record (see TaskOrder::Save)
-  DumpPlace place{};              ///< only for dumps: the counts of bytes and rows before the record in the sorted run
+  /// Only for runs with sort keys: the counts of bytes and rows before the record in the sorted run.
+  DumpPlace place{};
 };
 
 /// The file with a sorted run. Reads records, and finds the offset of the first record that sorts at or after a given
@@ -118,12 +125,12 @@ class RunFile {
   /// - `state`: the state of the format's parser before the first record.
   /// - `fields`: is set to the number of columns, or to 0 (see TaskRun::fields).
   std::vector<Fence> MakeFences(ScanState state, std::uint64_t& fields);
-  /// Reads all records of this sorted run of an SQL dump, and returns some of them with their offsets.
+  /// Reads all records of this sorted run, which has sort keys, and returns some of them with their offsets.
   /// - Throws WrongResult if the records are not in order, or if their checksum without sort keys is not `own`.
-  /// - `gaps`: gets the bytes between the rows.
+  /// - `gaps`: gets the bytes between the rows of an SQL dump. Null: the run is not of a dump.
   /// - `sum`: the checksum of the records with sort keys is added to `sum`.
-  std::vector<Fence> MakeDumpFences(const RecordSum& own, DumpGaps& gaps, RecordSum& sum);
-  /// Returns how many bytes and rows come before the record at `offset`. Call this only for an SQL dump.
+  std::vector<Fence> MakeKeyedFences(const RecordSum& own, DumpGaps* gaps, RecordSum& sum);
+  /// Returns how many bytes and rows come before the record at `offset`. Call this only if the run has sort keys.
   DumpPlace PlaceAt(std::uint64_t offset);
   /// Returns the offset of the first record in [low, high) that is not before `position`, or `high` if there is none.
   /// - The bytes [low, high) must be whole records.

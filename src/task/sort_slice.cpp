@@ -16,7 +16,6 @@
 #include "base/text.hpp"
 #include "data/inputs.hpp"
 #include "formats/locale_keys.hpp"
-#include "formats/log_fields.hpp"
 #include "formats/registry.hpp"
 #include "io/path.hpp"
 #include "job/open_job.hpp"
@@ -34,7 +33,7 @@ namespace {
 
 /// Returns a text that must be the same for all tasks, so that they have one order and the same checksums.
 std::string Version() {
-  constexpr const char* kFormat = ", format 9";  // the version of the files that tasks share
+  constexpr const char* kFormat = ", format 10";  // the version of the files that tasks share
   return std::string(GPUSORT_VERSION) + kFormat + ", locale " + LocaleName();
 }
 
@@ -108,6 +107,7 @@ class Slices {
   struct Records {
     std::vector<std::string> paths;
     std::vector<ByteRange> ranges;
+    std::vector<TaskRun::Range> places;  ///< the same ranges, to be checked when the runs are cut
   };
   Records Of(std::uint64_t number) {
     Records records;
@@ -131,7 +131,8 @@ class Slices {
         if (range.begin >= (range.inside ? range.end : size)) continue;
       }
       records.paths.push_back(inputs_.path(bytes.input));
-      records.ranges.push_back(range);
+      records.places.push_back({bytes.input, range.begin, range.end});
+      records.ranges.push_back(std::move(range));
     }
     return records;
   }
@@ -150,14 +151,6 @@ class Slices {
   std::uint32_t HeaderInput(std::uint64_t number) const { return number < set_slices_ ? 0 : spec_.order.set_inputs(); }
   /// Returns true if the format of an input is found out from its first bytes.
   bool learns() const { return spec_.source.table && !RowOf(*spec_.source.table).again; }
-  /// Returns the state with which the records of all runs are read, as RecordFormat::SaveState returns it. Returns ""
-  /// if each run begins with another state.
-  std::string AloneState() const {
-    if (!learns()) return "";
-    std::vector<ScanState> fronts;
-    for (std::uint32_t i = 0; i < inputs_.count(); ++i) fronts.push_back(FrontState(i));
-    return order_.Save(order_.ordered().format().Alone(fronts));
-  }
 
   /// Returns true if the end of a record can be found only with the bytes before the record.
   bool depend() const { return modes_ != 1; }
@@ -448,10 +441,11 @@ struct SliceTask {
     const Inputs& inputs = open.inputs;
     open.ordered.ReadHeader(inputs.header());
     TaskJob job{Version(), arguments, OrderFiles(spec), {}, count, slices.set_slices()};
+    const bool names = spec.source.table && spec.source.table->prefix_name;
     for (std::uint32_t i = 0; i < inputs.count(); ++i) {
       job.inputs.push_back({std::filesystem::absolute(inputs.path(i)).lexically_normal().string(), inputs.facts(i).size,
                             static_cast<std::uint64_t>(inputs.facts(i).mtime_ns), inputs.facts(i),
-                            i < spec.order.set_inputs()});
+                            i < spec.order.set_inputs(), names ? inputs.path(i) : ""});
     }
     folder.Begin(job);
   }
@@ -488,22 +482,8 @@ void CheckTaskOptions(const JobSpec& spec) {
   }
   if (spec.source.table) {
     const TableOptions& table = *spec.source.table;
-    const char* const option = table.year != 0                       ? "--year"
-                               : table.date                          ? "--date"
-                               : table.multiline != Multiline::kAuto ? "--multiline"
-                                                                     : nullptr;
-    if (option != nullptr) {
-      RefuseTask(std::string(option) + " has no meaning here: tasks read each record alone, and the record before it " +
-                 "would tell its time");
-    }
-    if (table.prefix_name) RefuseTask("--prefix-name has no meaning here: tasks read the records of runs again");
     if ((RowOf(table).takes & kTakesTime) != 0 && table.zone.empty()) {
       RefuseTask("--format " + table.name + " needs --timezone: the zones of the machines may differ");
-    }
-    for (const ColumnKey& key : table.keys) {
-      if (RowOf(table).again || LogKeys::IsTime(key) || key.of_text()) continue;
-      RefuseTask((key.summed ? "--sum: " : "--key: ") + InQuotes(key.text) +
-                 ": tasks take the keys time, N:TYPE and ~RE of logs");
     }
   }
   if (spec.target.output == "-") RefuseTask("standard output has no place for parts: give a file, or a folder");
@@ -540,7 +520,6 @@ void ScanSlice(const JobSpec& spec, const std::vector<std::string>& arguments, T
 std::optional<SortResult> SortSlice(const JobSpec& spec, const std::vector<std::string>& arguments, TaskNumber slice,
                                     const std::string& folder, CancelFlag& cancel, JobRecord& record) {
   Slices::Records records;
-  std::string state;
   {
     SliceTask task(spec, arguments, slice.count, folder, cancel);
     if (const std::optional<TaskRun> run = task.folder.FindRun(slice.number)) {
@@ -550,7 +529,6 @@ std::optional<SortResult> SortSlice(const JobSpec& spec, const std::vector<std::
       }
     }
     records = task.slices.Of(slice.number);
-    state = task.slices.AloneState();
     // A slice without records still gets the header, if the header can be found without records. An empty input may
     // lack a header.
     const Inputs& inputs = task.open.inputs;
@@ -564,8 +542,8 @@ std::optional<SortResult> SortSlice(const JobSpec& spec, const std::vector<std::
   JobFolder there(files, folder);
   const std::string path = there.RunPath(slice.number);
   SortResult result;
-  const std::string alone = state;
-  if (state.empty() && !records.ranges.empty()) state = records.ranges[0].state;
+  const bool keyed = HasKeyedRuns(spec), dump = IsDump(spec);
+  const std::string state = records.ranges.empty() ? "" : records.ranges[0].state;
   const RunLabel label = there.LabelOf(slice.number);
   std::unique_ptr<OutputFile> run = CreateOwn(files, path);
   if (records.paths.empty()) {
@@ -574,12 +552,15 @@ std::optional<SortResult> SortSlice(const JobSpec& spec, const std::vector<std::
     Source source = spec.source;
     source.inputs = std::move(records.paths);
     source.ranges = std::move(records.ranges);
-    if (source.table) source.table->alone = alone;
+    if (keyed && !dump) {
+      source.table->checked = true;
+      source.table->placed = false;  // the places of records in the runs count, which the parts know
+    }
     Target target = spec.target;
     target.output = path;
     target.state = state;
     target.codec = Codec::kNone;
-    target.keyed = IsDump(spec);
+    target.keyed = keyed;
     const JobSpec job = WithoutGroups(WithoutVerify(SubJob(spec, std::move(source), std::move(target))));
     run->Append(std::as_bytes(std::span(&label, 1)));
     if (!spec.target.no_fsync) run->WriteBackEarly();
@@ -596,14 +577,14 @@ std::optional<SortResult> SortSlice(const JobSpec& spec, const std::vector<std::
   RunFile file(files, there, slice.number, result.header.size(), result.trailer.size(), bytes, order, {});
   std::uint64_t fields = 0;
   DumpGaps gaps;
-  RecordSum sum = IsDump(spec) ? RecordSum() : result.sum;
-  const std::vector<Fence> found =
-      IsDump(spec) ? file.MakeDumpFences(result.sum, gaps, sum) : file.MakeFences(order.Load(state), fields);
+  RecordSum with_keys;
+  const std::vector<Fence> found = keyed ? file.MakeKeyedFences(result.sum, dump ? &gaps : nullptr, with_keys)
+                                         : file.MakeFences(order.Load(state), fields);
   const std::vector<std::byte> fences = PackFences(found, gaps.Save(), label);
   WriteWhole(CreateOwn(files, there.FencesPath(slice.number)), fences);
-  if (IsDump(spec)) state.clear();  // each line of the run has its key
-  there.Write(slice.number, TaskRun{bytes, result.header, result.trailer, fields, state, fences.size(), HashOf(fences),
-                                    sum, result.tally});
+  there.Write(slice.number,
+              TaskRun{bytes, result.header, result.trailer, fields, keyed ? "" : state, fences.size(), HashOf(fences),
+                      dump ? with_keys : result.sum, std::move(records.places), result.tally});
   return result;
 }
 

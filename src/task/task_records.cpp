@@ -93,7 +93,8 @@ bool IsWhole(const RunLabel& label) { return label.magic == RunLabel().magic && 
 void to_json(TaskJson& json, const TaskJob& job) {
   TaskJson inputs = TaskJson::array(), arguments = TaskJson::array();
   for (const TaskJob::Input& input : job.inputs) {
-    inputs.push_back({TextJson(input.path), EscapeName(input.path), input.bytes, input.mtime_ns, input.of_set});
+    inputs.push_back({TextJson(input.path), EscapeName(input.path), input.bytes, input.mtime_ns, input.of_set,
+                      TextJson(input.name)});
   }
   for (const std::string& argument : job.arguments) arguments.push_back({TextJson(argument), EscapeName(argument)});
   TaskJson files = TaskJson::array();
@@ -128,6 +129,7 @@ void from_json(const TaskJson& json, TaskJob& job) {
     from.at(2).get_to(input.bytes);
     from.at(3).get_to(input.mtime_ns);
     from.at(4).get_to(input.of_set);
+    input.name = TextFromJson(from.at(5));
     inode.at(0).get_to(input.facts.ino);
     inode.at(1).get_to(input.facts.ctime_ns);
     inode.at(2).get_to(input.facts.links);
@@ -150,6 +152,8 @@ void from_json(const TaskJson& json, TaskScan& scan) {
 }
 
 void to_json(TaskJson& json, const TaskRun& run) {
+  TaskJson ranges = TaskJson::array();
+  for (const TaskRun::Range& range : run.ranges) ranges.push_back({range.input, range.begin, range.end});
   json = {{"bytes", run.bytes},
           {"header", BytesJson(run.header)},
           {"trailer", BytesJson(run.trailer)},
@@ -158,6 +162,7 @@ void to_json(TaskJson& json, const TaskRun& run) {
           {"fences_bytes", run.fences_bytes},
           {"fences_hash", run.fences_hash},
           {"sum", SumJson(run.sum)},
+          {"ranges", ranges},
           {"keys", TallyJson(run.tally)}};
 }
 
@@ -170,6 +175,10 @@ void from_json(const TaskJson& json, TaskRun& run) {
   json.at("fences_bytes").get_to(run.fences_bytes);
   json.at("fences_hash").get_to(run.fences_hash);
   run.sum = SumFromJson(json.at("sum"));
+  for (const TaskJson& range : json.at("ranges")) {
+    run.ranges.push_back(
+        {range.at(0).get<std::uint32_t>(), range.at(1).get<std::uint64_t>(), range.at(2).get<std::uint64_t>()});
+  }
   run.tally = TallyFromJson(json.at("keys"));
 }
 

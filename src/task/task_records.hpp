@@ -24,13 +24,14 @@ struct TaskJob {
     std::uint64_t bytes = 0, mtime_ns = 0;
     FileFacts facts{};    ///< inode and times of the file, as the first task saw them
     bool of_set = false;  ///< true: a file of --minus or --intersect
+    std::string name{};   ///< only with --prefix-name: the name in the command line, which the output has
 
     /// Returns true if two tasks see the same input. Inode numbers may differ, because each machine may have a copy of
     /// the input. If the inode number is the same but the ctime has changed, returns false: a process may have written
     /// to the file and set back its mtime.
     bool operator==(const Input& other) const {
-      return path == other.path && of_set == other.of_set && bytes == other.bytes && mtime_ns == other.mtime_ns &&
-             (facts.ino != other.facts.ino || !facts.hides_change(other.facts));
+      return path == other.path && of_set == other.of_set && name == other.name && bytes == other.bytes &&
+             mtime_ns == other.mtime_ns && (facts.ino != other.facts.ino || !facts.hides_change(other.facts));
     }
   };
   std::string version;
@@ -87,7 +88,14 @@ struct TaskRun {
   std::string state;  ///< the state of the format's parser before the first record (RecordFormat::SaveState)
   std::uint64_t fences_bytes = 0, fences_hash = 0;
   RecordSum sum;
-  KeyTally tally{};  ///< counts of unusual values in key columns, as far as CutParts() needs them
+  /// The bytes [begin, end) of an input that the run was made from. Whole records; `end` may be after the end of the
+  /// input.
+  struct Range {
+    std::uint32_t input = 0;
+    std::uint64_t begin = 0, end = 0;
+  };
+  std::vector<Range> ranges{};  ///< in the order of the inputs
+  KeyTally tally{};             ///< counts of unusual values in key columns, as far as CutParts() needs them
 };
 
 /// The counts of bytes and rows before a position in a sorted run of an SQL dump. A part of a dump is, for example, the

@@ -55,7 +55,8 @@ void CutParts(const JobSpec& spec, std::uint64_t parts, bool fences_only, const 
 /// The place in a sorted run at which a part of the output begins.
 struct PartBorder {
   std::uint64_t offset = 0;  ///< in the file of the sorted run
-  DumpBefore before;         ///< only for dumps: the counts of bytes and rows before the place in this sorted run
+  /// Only if the runs have sort keys: the counts of bytes and rows before the place in this sorted run.
+  DumpBefore before;
 };
 /// Returns where the parts of the output begin in the file of sorted run number `run`. The last element is the end of
 /// the records.

@@ -181,22 +181,7 @@ def random_job(bin_folder, draw, folder, merge):
             out.write(packed)
         os.utime(os.path.join(folder, inputs[0]), (facts.st_atime, facts.st_mtime))
     check = ["gpusort_check", *order, "--threads", str(draw.choice([1, 3])), "--against", *logs, "out"]
-    way = draw.random()
-    if way < 0.2 and not rules and not {"--prefix-name", "-u"}.intersection(order):
-        slices, parts = draw.choice([1, 2, 5]), draw.choice([1, 3])
-        tasks = [["runs", "--slice", f"{k}/{slices}", "--into", "job", *common, *order, *inputs] for k in range(slices)]
-        tasks += [["cut", "--parts", str(parts), "job"]]
-        tasks += [["part", "--part", f"{k}/{parts}", "job", "out"] for k in range(parts)]
-        tasks += [["prove", "--parts", str(parts), "job", "out"]]
-        for words in tasks:
-            command = [os.path.join(bin_folder, "gpusort_task"), *words]
-            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-            if done.returncode == 3 and "without the lines around it" in done.stderr:
-                return None
-            if done.returncode != 0:
-                return f"{shlex.join(command)}: exit {done.returncode}: {done.stderr[-600:]}"
-        problem = None
-    elif way < 0.4:
+    if draw.random() < 0.2:
         problem = run("gpusort", *order, *plan, "--split", "3", "-o", "part", *inputs)
         parts = sorted(name for name in os.listdir(folder) if name.startswith("part-"))
         with open(os.path.join(folder, "out"), "wb") as out:
@@ -223,4 +208,5 @@ def main():
     print(f"{count} jobs from seed {seed}: ok")
 
 
-main()
+if __name__ == "__main__":
+    main()
