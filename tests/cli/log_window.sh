@@ -176,7 +176,7 @@ says "it holds another job: --top"
 expect 2 job
 says "it holds another job: --prefix-name was given, and is now not given"
 TZ=Asia/Kolkata expect 2 job --prefix-name
-says "the time zone was 'Europe/Berlin (the value of TZ)', and is now 'Asia/Kolkata (the value of TZ)'"
+says "the time zone was 'Europe/Berlin', and is now 'Asia/Kolkata'"
 window[1]=@$((from + 1))
 expect 2 job --prefix-name
 says "it holds another job: --since was '@$from'"
