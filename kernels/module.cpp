@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <new>
 
 #include "kernels/thread.hpp"
 
@@ -99,8 +100,13 @@ const void* Module::Load() const {
   const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
   void* const handle = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
-    const char* const why = ::dlerror();
-    Fail(name + "cannot be loaded: " + (why != nullptr ? std::string(why) : path) + "; " + about_.advice);
+    const char* const text = ::dlerror();
+    const std::string why = text != nullptr ? text : path;
+    // If memory is refused, dlopen may say that the file does not exist.
+    if (why.starts_with(file + ": ") && why.ends_with(std::strerror(ENOENT)) && ::access(file.c_str(), F_OK) == 0) {
+      throw std::bad_alloc();
+    }
+    Fail(name + "cannot be loaded: " + why + "; " + about_.advice);
   }
   void* const entry = ::dlsym(handle, about_.entry.c_str());
   if (entry == nullptr) Fail(path + " is no " + about_.name + " of gpusort: it has no " + about_.entry);
