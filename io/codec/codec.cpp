@@ -17,9 +17,10 @@ struct CodecFacts {
   std::string_view extension;
 };
 constexpr CodecFacts kFacts[] = {
-    {Codec::kNone, "none", "none", ""},    {Codec::kGz, "gz", "gzip", ".gz"}, {Codec::kBgzf, "bgzf", "bgzip", ".bgz"},
-    {Codec::kBz2, "bz2", "bzip2", ".bz2"}, {Codec::kXz, "xz", "xz", ".xz"},   {Codec::kZst, "zst", "zstd", ".zst"},
-    {Codec::kLz4, "lz4", "lz4", ".lz4"},
+    {Codec::kNone, "none", "none", ""},      {Codec::kGz, "gz", "gzip", ".gz"},
+    {Codec::kBgzf, "bgzf", "bgzip", ".bgz"}, {Codec::kBz2, "bz2", "bzip2", ".bz2"},
+    {Codec::kXz, "xz", "xz", ".xz"},         {Codec::kZst, "zst", "zstd", ".zst"},
+    {Codec::kLz4, "lz4", "lz4", ".lz4"},     {Codec::kParquet, "parquet", "", ""},
 };
 
 const CodecFacts& FactsOf(Codec codec) {
@@ -42,7 +43,7 @@ std::string_view WithoutCodecExtension(std::string_view path) {
 
 std::optional<Codec> CodecOfName(std::string_view name) {
   for (const CodecFacts& facts : kFacts) {
-    if (name == facts.name || name == facts.program) return facts.codec;
+    if (facts.codec != Codec::kParquet && (name == facts.name || name == facts.program)) return facts.codec;
   }
   return std::nullopt;
 }

@@ -16,13 +16,18 @@
 namespace gpusort {
 
 class BlockCoder;
+class RowDecoder;
+class RowEncoder;
+struct RowEncoderOptions;
+struct RowFile;
 
 /// A compression method. kProgram and kNumbers are only for blocks of temporary files. Temporary files store these
 /// numbers, so a new method goes to the end.
 /// - kProgram: the program of the option --compress-program
 /// - kNumbers: stores the differences of sorted numbers
 /// - kBgzf: gzip in blocks of at most 64 KiB, as bgzip writes it; only for files
-enum class Codec { kNone, kGz, kBz2, kXz, kZst, kLz4, kProgram, kNumbers, kBgzf };
+/// - kParquet: Parquet, which expands to rows (io/codec/row_schema.hpp); only for files
+enum class Codec { kNone, kGz, kBz2, kXz, kZst, kLz4, kProgram, kNumbers, kBgzf, kParquet };
 /// All compression methods of files.
 inline constexpr Codec kAllCodecs[] = {Codec::kNone, Codec::kGz,  Codec::kBz2, Codec::kXz,
                                        Codec::kZst,  Codec::kLz4, Codec::kBgzf};
@@ -50,7 +55,7 @@ struct DecoderLimits {
   /// If a decoder gets only an n-th part of --memory, set this to n. The error message about too little memory then
   /// asks for a --memory of n times the bytes needed.
   unsigned memory_share = 1;
-  unsigned threads = 1;  ///< number of threads that expand BGZF; the system may allow fewer
+  unsigned threads = 1;  ///< number of threads that expand BGZF or Parquet; the system may allow fewer
 };
 
 /// Expands a compressed file. Not thread-safe. Do not use a Decoder again after an exception. Throws:
@@ -67,6 +72,8 @@ class Decoder {
   /// Makes a Decoder for the compressed bytes that `source` returns. `path` is the name of the file in messages. For
   /// kNone, Read returns the bytes of the source unchanged.
   Decoder(Codec codec, std::string path, Source source, const DecoderLimits& limits = {});
+  /// Makes a Decoder of Codec::kParquet, which reads the file at any offset.
+  Decoder(std::string path, RowFile file, const DecoderLimits& limits = {});
   ~Decoder();
   /// Waits for data and writes expanded bytes into `out`, which must not be empty. Returns the number of bytes written.
   /// A result of 0 means that the end is reached and all checksums are right. Until then, the caller must not trust the
@@ -78,12 +85,17 @@ class Decoder {
 
  private:
   class Impl;
+  class Rows;
   std::unique_ptr<Impl> impl_;
+  std::unique_ptr<Rows> rows_;  ///< only for Codec::kParquet, instead of `impl_`
 };
 
 struct EncoderOptions {
   unsigned threads = 1;  ///< number of threads; 1: Write compresses in the calling thread; the system may allow fewer
   std::uint64_t member_bytes = 0;  ///< expanded bytes of one member; 0: the codec's default, 1 to 8 MiB
+  // Only for Codec::kParquet. See RowEncoderOptions.
+  std::string compression{};
+  std::uint64_t group_bytes = 0, group_rows = 0;
 };
 
 /// Compresses data into a file of members (parts that can be expanded without the others). Any program for the codec
@@ -105,6 +117,7 @@ class Encoder {
  private:
   class Impl;
   std::unique_ptr<Impl> impl_;
+  std::unique_ptr<RowEncoder> rows_;  ///< only for Codec::kParquet, instead of `impl_`
 };
 
 /// EncoderMemoryBytes and DecoderMemoryBytes return an upper bound of the memory that an Encoder or a Decoder

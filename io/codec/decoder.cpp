@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -7,6 +8,7 @@
 #include "io/codec/codec.hpp"
 #include "io/codec/codec_module.hpp"
 #include "io/codec/member_ring.hpp"
+#include "io/codec/row_module.hpp"
 
 namespace gpusort {
 namespace {
@@ -281,13 +283,68 @@ class Decoder::Impl {
 
 Decoder::Decoder(Codec codec, std::string path, Source source, const DecoderLimits& limits)
     : impl_(std::make_unique<Impl>(codec, std::move(path), std::move(source), limits)) {}
+
+/// A file of columns, which its module decodes into rows.
+class Decoder::Rows {
+ public:
+  Rows(std::string path, RowFile file, const DecoderLimits& limits) : path_(std::move(path)), limits_(limits) {
+    const std::uint64_t size = file.size;
+    file.read = [this, read = std::move(file.read)](std::uint64_t offset, std::span<std::byte> out) {
+      const std::uint64_t got = read(offset, out);
+      read_.fetch_add(got, std::memory_order_relaxed);
+      return got;
+    };
+    const RowModule& module = LoadParquet();
+    Guard([&] {
+      decoder_ = module.make_decoder({size, std::move(file.read)},
+                                     {RowDecoderBytes(limits.memory_bytes), limits.memory_share, limits.threads});
+    });
+  }
+
+  std::uint64_t Read(std::span<std::byte> out) {
+    if (out.empty()) ThrowInternal("parquet", "no room to expand " + path_);
+    std::uint64_t got = 0;
+    Guard([&] { got = decoder_->Read(out); });
+    if (got > limits_.expanded_bytes - expanded_bytes_) {
+      throw Error(ErrorCode::kBadInput, path_ + ": expands to more than " + std::to_string(limits_.expanded_bytes) +
+                                            " bytes (--max-expanded)");
+    }
+    expanded_bytes_ += got;
+    return got;
+  }
+  std::uint64_t offset() const { return read_.load(std::memory_order_relaxed); }
+  std::uint64_t expanded_bytes() const { return expanded_bytes_; }
+
+ private:
+  template <typename Step>
+  void Guard(Step step) const {
+    try {
+      step();
+    } catch (const Refusal& refusal) {
+      if (refusal.needed == 0) throw Error(ErrorCode::kBadInput, path_ + ": " + refusal.why);
+      const std::uint64_t mebibytes = (refusal.needed * limits_.memory_share + kMiB - 1) / kMiB;
+      throw Error(ErrorCode::kUsage, path_ + ": " + refusal.why + ": give at least --memory " +
+                                         std::to_string(mebibytes + mebibytes / 8 + 1) + "M");
+    }
+  }
+
+  const std::string path_;
+  const DecoderLimits limits_;
+  std::atomic<std::uint64_t> read_{0};
+  std::uint64_t expanded_bytes_ = 0;
+  std::unique_ptr<RowDecoder> decoder_;
+};
+
+Decoder::Decoder(std::string path, RowFile file, const DecoderLimits& limits)
+    : rows_(std::make_unique<Rows>(std::move(path), std::move(file), limits)) {}
 Decoder::~Decoder() = default;
-std::uint64_t Decoder::Read(std::span<std::byte> out) { return impl_->Read(out); }
-std::uint64_t Decoder::offset() const { return impl_->offset(); }
-std::uint64_t Decoder::expanded_bytes() const { return impl_->expanded_bytes(); }
+std::uint64_t Decoder::Read(std::span<std::byte> out) { return rows_ ? rows_->Read(out) : impl_->Read(out); }
+std::uint64_t Decoder::offset() const { return rows_ ? rows_->offset() : impl_->offset(); }
+std::uint64_t Decoder::expanded_bytes() const { return rows_ ? rows_->expanded_bytes() : impl_->expanded_bytes(); }
 
 std::uint64_t DecoderMemoryBytes(Codec codec, std::uint64_t limit, unsigned threads) {
   if (codec == Codec::kNone) return 0;
+  if (codec == Codec::kParquet) return RowDecoderBytes(limit);
   const CodecModule& module = detail::LoadCodec(codec);
   const std::uint64_t ring = module.member_size == nullptr ? 0 : MemberRing::Bytes(module, limit, threads);
   return kSourceBytes + MemoryFor(module, limit).total + ring;

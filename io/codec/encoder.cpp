@@ -4,6 +4,7 @@
 
 #include "io/codec/codec.hpp"
 #include "io/codec/codec_module.hpp"
+#include "io/codec/row_module.hpp"
 #include "io/codec/slot_ring.hpp"
 
 namespace gpusort {
@@ -105,14 +106,28 @@ class Encoder::Impl {
   Ring ring_;       // its workers end before the encoders are destroyed
 };
 
-Encoder::Encoder(Codec codec, const EncoderOptions& options, Sink sink)
-    : impl_(std::make_unique<Impl>(codec, options, std::move(sink))) {}
+namespace {
+
+RowEncoderOptions RowOptions(const EncoderOptions& options) {
+  return {options.compression, options.group_bytes, options.group_rows, options.threads};
+}
+
+}  // namespace
+
+Encoder::Encoder(Codec codec, const EncoderOptions& options, Sink sink) {
+  if (codec == Codec::kParquet) {
+    rows_ = LoadParquet().make_encoder(RowOptions(options), std::move(sink));
+  } else {
+    impl_ = std::make_unique<Impl>(codec, options, std::move(sink));
+  }
+}
 Encoder::~Encoder() = default;
-void Encoder::Write(std::span<const std::byte> data) { impl_->Write(data); }
-void Encoder::Finish() { impl_->Finish(); }
+void Encoder::Write(std::span<const std::byte> data) { rows_ ? rows_->Write(data) : impl_->Write(data); }
+void Encoder::Finish() { rows_ ? rows_->Finish() : impl_->Finish(); }
 
 std::uint64_t EncoderMemoryBytes(Codec codec, const EncoderOptions& options) {
   if (codec == Codec::kNone) return 0;
+  if (codec == Codec::kParquet) return RowEncoderBytes(RowOptions(options));
   const CodecModule& module = detail::LoadCodec(codec);
   const std::uint64_t member_bytes = MemberBytes(module, options);
   // The output of incompressible input is a little longer, and a vector that is full doubles.

@@ -39,6 +39,7 @@ Entry Linked(Codec codec) {
     case Codec::kNone:
     case Codec::kProgram:
     case Codec::kNumbers:
+    case Codec::kParquet:
       break;
   }
   throw Error(ErrorCode::kInternal, "unknown codec");

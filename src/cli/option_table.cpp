@@ -366,6 +366,12 @@ constexpr OptionRow kRows[] = {
              "have equal bytes, if statements with several rows are cut at the same rows: mysqldump "
              "--skip-extended-insert writes one row a statement.",
      .about = "leave out the random words and the times of a dump"},
+    {.section = kTables, .name = "row-group-size", .argument = "SIZE", .traits = kTablesOnly,
+     .set = [](Typed& to, Text text) { to.spec.target.group_bytes = ParseBytes(text); },
+     .takes = kTakesRowGroups,
+     .help = "Parquet: end each row group of the output at this size (default: 128 MiB, or the rows of the input's)",
+     .more = "The size is that of the encoded row group in memory. A row group takes at most a twelfth of --memory.",
+     .about = "the size of the row groups of Parquet"},
     {.section = kTables, .name = "strict", .traits = kWithCheck | kTablesOnly,
      .set = [](Typed& to, Text) { to.table.strict = true; },
      .help = "stop at a value that is not of its key's type, at a record whose number of columns differs from the "
@@ -395,10 +401,15 @@ constexpr OptionRow kRows[] = {
      .help = "stop if an input expands to more (default: no limit)",
      .more = "A larger input is exit 3. This protects against decompression bombs."},
     {.section = kCompressed, .name = "compress", .argument = "CODEC",
-     .set = [](Typed& to, Text text) { to.compress = ParseCodec(text); to.compress_given = true; },
+     .set = [](Typed& to, Text text) {
+       to.compress = CodecOfName(text);
+       to.compress_text = text;
+       to.compress_given = true;
+     },
      .words = "auto none gz bgzf bz2 xz zst lz4",
      .help = "auto (the default: by the output's extension), none, or gz bgzf bz2 xz zst lz4",
-     .more = "A codec that contradicts the output's extension is exit 2. bgzf is gzip in blocks, as bgzip writes it "
+     .more = "Inside Parquet: none, snappy, zstd, lz4, gz, brotli or with a level, like zstd:3; without the option, the "
+             "codec of each column of the input. A codec that contradicts the output's extension is exit 2. bgzf is gzip in blocks, as bgzip writes it "
              "for tabix, samtools and bcftools; the output may be named .bgz or .gz.",
      .about = "how to compress the output"},
     {.section = kCompressed, .name = "index", .set = [](Typed& to, Text) { to.spec.target.index = true; },

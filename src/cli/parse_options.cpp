@@ -238,7 +238,6 @@ void ResolveTarget(const Typed& typed, JobSpec& spec) {
     }
     const std::string last = std::filesystem::path(target.output).filename().string();
     if (last == "." || last == "..") FailUsage(SplitIntoFolder(target.output));
-    if (typed.compress_given) FailUsage("--compress has no meaning with it");
     if (spec.target.index) FailUsage("--index has no meaning with it, because the parts are not compressed");
     if (spec.order.debug) FailUsage("--debug has no meaning with it");
   });
@@ -519,6 +518,12 @@ JobSpec ParseOptions(std::span<const std::string> words, const std::function<voi
     if (look) std::for_each(spec.source.inputs.begin(), spec.source.inputs.end(), look);
     throw;
   }
+  if (spec.target.codec != Codec::kParquet && typed.compress_given && !typed.compress) {
+    Named("--compress", [&] { ParseCodec(typed.compress_text); });
+  }
+  if (spec.target.codec != Codec::kParquet && spec.target.split > 0 && typed.compress_given) {
+    FailUsage("--split: --compress has no meaning with it");
+  }
   if (spec.target.split > 0 && spec.source.table && (RowOf(*spec.source.table).takes & kTakesSplit) == 0) {
     FailUsage("--split has no meaning with " + spec.source.table->name +
               ": the rows of a dump stand between its other statements");
@@ -593,8 +598,8 @@ std::string MisnamedOutput(const JobSpec& spec) {
     return get + "lines" + (row->header > 0 ? ", and a header is sorted like any line" : "") + ": give --format " +
            row->name + ", or --format lines for lines without this warning";
   }
-  static constexpr const char* kOthers[] = {".7z",  ".arrow",   ".avro",   ".db",  ".ods", ".orc",  ".parquet",
-                                            ".rar", ".sqlite3", ".sqlite", ".tar", ".xls", ".xlsx", ".zip"};
+  static constexpr const char* kOthers[] = {".7z",      ".arrow",  ".avro", ".db",  ".ods",  ".orc", ".rar",
+                                            ".sqlite3", ".sqlite", ".tar",  ".xls", ".xlsx", ".zip"};
   const auto has = [](const std::string& path, const char* extension) { return LowerText(path).ends_with(extension); };
   for (const char* const extension : kOthers) {
     if (!has(name, extension)) continue;

@@ -12,6 +12,7 @@
 #include "cli/resolve.hpp"
 #include "formats/log_fields.hpp"
 #include "formats/registry.hpp"
+#include "io/codec/row_module.hpp"
 
 namespace gpusort {
 namespace {
@@ -137,6 +138,38 @@ void RefuseForTable(const Typed& typed) {
   }
 }
 
+/// Throws an error for an option that a job of Parquet cannot have, or cannot have yet.
+void ResolveParquet(const Typed& typed, JobSpec& spec) {
+  const auto fail_yet = [](const std::string& option) {
+    FailUsage(option + " cannot be combined with --format parquet yet: leave it out");
+  };
+  if (spec.source.codec) FailUsage("--decompress has no meaning with --format parquet, whose pages say their codec");
+  for (const std::string& input : spec.source.inputs) {
+    if (CodecOfPath(input) != Codec::kNone) {
+      FailUsage(InQuotes(input) +
+                ": Parquet is compressed inside, and cannot be read from a compressed file: expand it");
+    }
+    if (input == "-") {
+      FailUsage("Parquet is read from its end, which standard input has not yet at the beginning: give a file");
+    }
+  }
+  if (CodecOfPath(spec.target.output) != Codec::kNone) {
+    FailUsage(InQuotes(spec.target.output) + ": Parquet is compressed inside: give the name without the extension");
+  }
+  if (spec.target.verify) fail_yet("--verify-output");
+  if (spec.target.index) fail_yet("--index");
+  if (spec.order.keeps_input_order) fail_yet("--keep-order");
+  if (spec.order.debug) fail_yet("--debug");
+  if (!spec.survival.dir.empty()) fail_yet("--resume-dir");
+  spec.source.codec = Codec::kParquet;
+  if (spec.action == Action::kCheck) return;
+  spec.target.codec = Codec::kParquet;
+  if (!typed.compress_given || typed.compress_text == "auto") return;
+  const std::string why = LoadParquet().why_no_codec(typed.compress_text);
+  if (!why.empty()) FailUsage("--compress: " + InQuotes(typed.compress_text) + ": " + why);
+  spec.target.compression = typed.compress_text;
+}
+
 /// Throws an error for --verify-output if the keys cannot be made from the output.
 void RefuseVerify(const JobSpec& spec) {
   const FormatRow& row = RowOf(*spec.source.table);
@@ -155,8 +188,9 @@ void SetTableBytes(const TypedTable& given, TableOptions& table) {
                   : "--escape has no meaning with --quote none");
   }
   table.comment = given.comment.value_or(-1);
-  if (table.delimiter == table.quote || table.delimiter == table.escape || table.delimiter == table.comment ||
-      (table.comment >= 0 && table.comment == table.quote) || (table.escape >= 0 && table.quote == table.escape)) {
+  if (RowOf(table).reads != kReadsParquet &&
+      (table.delimiter == table.quote || table.delimiter == table.escape || table.delimiter == table.comment ||
+       (table.comment >= 0 && table.comment == table.quote) || (table.escape >= 0 && table.quote == table.escape))) {
     FailUsage("--delimiter, --quote, --escape and --comment must be different bytes");
   }
 }
@@ -345,6 +379,7 @@ void ResolveTable(Typed& typed) {
   JobSpec& spec = typed.spec;
   TableOptions& table = *spec.source.table;
   RefuseForTable(typed);
+  if (RowOf(table).reads == kReadsParquet) ResolveParquet(typed, spec);
   RefuseVerify(spec);
   SetTableBytes(typed.table, table);
   if (typed.table.no_header) table.header = 0;

@@ -33,6 +33,7 @@ struct Typed {
   std::string header, batch_size;
   std::optional<Codec> compress;
   bool compress_given = false;
+  std::string compress_text;  ///< the operand of --compress, which may also name a codec inside a Parquet file
   bool temp_codec_given = false;
   bool temp_program_given = false;
   bool zero_terminated = false;

@@ -85,6 +85,10 @@ void InputHeader::FailTooLong(const Source& source, std::span<const std::byte> f
 void InputHeader::Compare(const Source& source, std::vector<std::byte> header) {
   const RecordSpan known = format_.HeaderText(bytes_), text = format_.HeaderText(header);
   if (!text.empty() && !known.empty() && !std::ranges::equal(text, known)) {
+    if (const std::string why = format_.WhyDiffers(bytes_, header); !why.empty()) {
+      throw Error(ErrorCode::kBadInput, "the schemas of " + EscapeName(from_) + " and " + EscapeName(source.path) +
+                                            " differ: " + why + "; only inputs of one schema can be sorted together");
+    }
     const auto first = bytes_.end() - (known.end() - std::ranges::mismatch(known, text).in1);
     const auto line = 1 + std::count(bytes_.begin(), first, std::byte{'\n'});
     throw Error(ErrorCode::kBadInput, "the headers of " + EscapeName(from_) + " and " + EscapeName(source.path) +

@@ -15,6 +15,7 @@
 #include "base/log.hpp"
 #include "base/machine.hpp"
 #include "base/text.hpp"
+#include "io/codec/row_module.hpp"
 #include "io/path.hpp"
 #include "kernels/records/records.hpp"
 
@@ -57,9 +58,7 @@ class Inputs::Stream {
         input_(input),
         file_(input.pipe ? nullptr : input.file->Open()),
         ahead_(std::move(input.front)),
-        decoder_(
-            input.codec, EscapeName(input.path), [this](std::span<std::byte> to) { return ReadStored(to); },
-            inputs.options_.limits) {}
+        decoder_(MakeDecoder()) {}
 
   /// Does for one input what Inputs::ReadStream does. Waits for bytes, and returns 0 only at the end of the input.
   std::uint64_t Read(std::span<std::byte> buffer, std::uint64_t limit) {
@@ -89,6 +88,18 @@ class Inputs::Stream {
   }
 
  private:
+  std::unique_ptr<Decoder> MakeDecoder() {
+    const DecoderLimits& limits = inputs_.options_.limits;
+    if (input_.codec == Codec::kParquet) {
+      return std::make_unique<Decoder>(EscapeName(input_.path), input_.rows([this](std::uint64_t got) {
+        inputs_.stored_read_.fetch_add(got, std::memory_order_relaxed);
+      }),
+                                       limits);
+    }
+    return std::make_unique<Decoder>(
+        input_.codec, EscapeName(input_.path), [this](std::span<std::byte> to) { return ReadStored(to); }, limits);
+  }
+
   std::uint64_t ReadStored(std::span<std::byte> out) {
     const std::uint64_t got = input_.pipe ? input_.pipe->ReadSome(out) : input_.file->ReadSome(*file_, file_at_, out);
     file_at_ += got;
@@ -99,7 +110,7 @@ class Inputs::Stream {
   /// Reads the next bytes of the input into `out`. Returns their number, which is 0 only at the end.
   std::uint64_t Next(std::span<std::byte> out) {
     const std::uint64_t count = std::min<std::uint64_t>(ahead_.size() - ahead_taken_, out.size());
-    if (count == 0) return decoder_.Read(out);
+    if (count == 0) return decoder_->Read(out);
     std::memcpy(out.data(), ahead_.data() + ahead_taken_, count);
     ahead_taken_ += count;
     if (ahead_taken_ == ahead_.size()) {
@@ -131,11 +142,21 @@ class Inputs::Stream {
   /// Bytes that were read in advance; those from ahead_taken_ on are still to be returned.
   std::vector<std::byte> ahead_;
   std::uint64_t ahead_taken_ = 0;
-  Decoder decoder_;
+  const std::unique_ptr<Decoder> decoder_;
   std::uint64_t offset_ = 0;  ///< the number of bytes of records so far
   bool begun_ = false;
   std::vector<std::byte> tail_;  ///< the last bytes, for RecordFormat::Ending
 };
+
+RowFile Inputs::Input::rows(std::function<void(std::uint64_t)> count) const {
+  const auto read = [this, open = file->Open(), count = std::move(count)](std::uint64_t offset,
+                                                                          std::span<std::byte> out) {
+    const std::uint64_t got = file->ReadSome(*open, offset, out);
+    count(got);
+    return got;
+  };
+  return {file->size(), read};
+}
 
 std::uint64_t TotalBytes(const std::vector<InputRange>& ranges) {
   std::uint64_t bytes = 0;
@@ -154,11 +175,14 @@ namespace {
 /// Returns how many threads expand an input of the job `spec`: so many that their memory is at most a sixteenth of the
 /// limit. Only BGZF is expanded by several threads.
 unsigned DecoderThreads(const JobSpec& spec, std::uint64_t limit) {
+  const unsigned cores = spec.limits.threads != 0 ? spec.limits.threads : FindCores().cores;
+  // The decoder of Parquet takes as many threads as its memory allows.
+  if (spec.source.codec == Codec::kParquet) return FittingThreads(cores);
   const bool may_be_bgzf = std::ranges::any_of(spec.source.inputs, [&](const std::string& input) {
     return FitsName(Codec::kBgzf, spec.source.codec.value_or(CodecOfPath(input)));
   });
   if (!may_be_bgzf) return 1;
-  unsigned threads = FittingThreads(spec.limits.threads != 0 ? spec.limits.threads : FindCores().cores);
+  unsigned threads = FittingThreads(cores);
   while (threads > 1 && DecoderBytes({Codec::kBgzf}, limit, threads) > limit / 16) --threads;
   return threads;
 }
@@ -227,6 +251,7 @@ Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const I
   }
   for (Input& input : inputs_) {
     if (!input.once()) FindRecords(input);
+    if (input.codec == Codec::kParquet) TakeSchema(input);
   }
   for (const Input& input : inputs_) {
     // If only a part of the file is sorted, that part has whole records. The rest of the file may be of another kind.
@@ -235,7 +260,8 @@ Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const I
     }
   }
   direct_ = 2 * direct_bytes > bytes_;
-  if (format().has_header() && inputs_.size() > 1) CompareCompressedHeaders();
+  const bool columns = std::ranges::any_of(inputs_, [](const Input& one) { return one.codec == Codec::kParquet; });
+  if (format().has_header() && inputs_.size() > 1 && !columns) CompareCompressedHeaders();
 }
 
 Inputs::~Inputs() = default;
@@ -252,6 +278,13 @@ void Inputs::Open(FileSystem& files, Input& input, CancelFlag& cancel, StreamFro
     const std::optional<FileFacts> facts = files.Identify(input.path);
     once = facts && facts->regular && facts->same_file(*options_.overwritten);
     if (once) LogInfo(EscapeName(input.path) + " is the output, too: all of it is read before anything is written");
+  }
+  if (once && input.codec == Codec::kParquet) {
+    throw Error(ErrorCode::kUsage,
+                EscapeName(input.path) + (IsStreamSource(input.path)
+                                              ? ": Parquet is read from a file, whose end comes first; this is a stream"
+                                              : ": the file is rewritten in place as the output, and Parquet cannot be "
+                                                "read and rewritten at once: give another OUTPUT"));
   }
   if (once) {
     rereadable_ = stored_known_ = false;
@@ -285,6 +318,11 @@ void Inputs::Open(FileSystem& files, Input& input, CancelFlag& cancel, StreamFro
     options_.kinds.Look(input.path, input.expanded_path, bytes, bytes.size() == size);
   }
   input.file->PreferDirect(input.end - input.begin);
+}
+
+/// Reads the header of an input of columns, so that inputs of several schemas and wrong keys are refused before any work.
+void Inputs::TakeSchema(const Input& input) {
+  header_.Take({input.path, input.expanded_path, true, input.of_set, Expand(input)});
 }
 
 /// Finds where the records of a regular file begin and end.
@@ -333,7 +371,9 @@ std::function<std::uint64_t(std::span<std::byte>)> Inputs::Expand(const Input& i
     at += got;
     return got;
   };
-  const auto decoder = std::make_shared<Decoder>(input.codec, EscapeName(input.path), read, limits);
+  const auto decoder = input.codec == Codec::kParquet
+                           ? std::make_shared<Decoder>(EscapeName(input.path), input.rows([](std::uint64_t) {}), limits)
+                           : std::make_shared<Decoder>(input.codec, EscapeName(input.path), read, limits);
   return [decoder](std::span<std::byte> out) { return decoder->Read(out); };
 }
 

@@ -195,12 +195,16 @@ class Inputs {
     bool ends_inside = false;
     std::string state;  ///< the state of the format's parser at `begin`
     bool once() const { return pipe != nullptr || codec != Codec::kNone; }
+    /// Returns the file of an input of Codec::kParquet. Calls count(bytes) for each read. The input must outlive the
+    /// result.
+    RowFile rows(std::function<void(std::uint64_t)> count) const;
   };
   class Stream;
   void Open(FileSystem& files, Input& input, CancelFlag& cancel, StreamFronts& fronts);
   void FindRecords(Input& input);
   void CompareCompressedHeaders() const;
   std::function<std::uint64_t(std::span<std::byte>)> Expand(const Input& input) const;
+  void TakeSchema(const Input& input);
   std::uint64_t ReadNext(std::span<std::byte> buffer, std::uint64_t limit);
   void CheckOrder(const Input& input, std::span<const std::byte> bytes);
 

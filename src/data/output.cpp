@@ -156,6 +156,7 @@ void Output::Compress(Codec codec, const EncoderOptions& options, StageClock& cl
   codec_ = codec;
   encoder_options_ = options;
   clock_ = &clock;
+  if (parts_) return parts_->Encode(codec, options);
   encoder_ = std::make_unique<Encoder>(codec, options, [this](std::span<const std::byte> data) {
     const Busy busy(*clock_, target(), data.size(), {"write output"});
     if (file_) {

@@ -117,9 +117,13 @@ OutputParts::OutputParts(FileSystem& files, const JobSpec& spec) : format_(Forma
 }
 
 void OutputParts::Begin(RecordSpan header) {
-  header_bytes_ = header.size();
+  header_bytes_ = encoded() ? 0 : header.size();
+  header_.assign(header.begin(), header.end());
+  encoder_.reset();
+  next_ = 0;
   for (Part& part : parts_) {
     part = {std::move(part.name), std::move(part.file)};
+    if (encoded()) continue;
     part.file->WriteAt(0, header);
     part.bytes = header.size();
   }
@@ -135,7 +139,28 @@ std::uint64_t OutputParts::Add(unsigned number, std::uint64_t bytes, const Recor
   return std::exchange(part.bytes, part.bytes + bytes);
 }
 
+void OutputParts::BeginEncoded(std::size_t number) {
+  while (next_ <= number) {
+    if (encoder_) encoder_->Finish();
+    encoder_.reset();
+    if (next_ == parts_.size()) return;
+    Part& part = parts_[next_++];
+    encoder_ = std::make_unique<Encoder>(codec_, encoder_options_, [&part](std::span<const std::byte> bytes) {
+      part.file->WriteAt(part.bytes, bytes);
+      part.bytes += bytes.size();
+    });
+    encoder_->Write(header_);
+  }
+}
+
+void OutputParts::Append(unsigned number, RecordSpan records, const RecordSum& sum) {
+  BeginEncoded(number);
+  parts_[number].sum += sum;
+  encoder_->Write(records);
+}
+
 void OutputParts::End(RecordSpan trailer) {
+  if (encoded()) return BeginEncoded(parts_.size());
   for (Part& part : parts_) {
     part.file->WriteAt(part.bytes, trailer);
     part.bytes += trailer.size();
@@ -157,7 +182,7 @@ std::string OutputParts::Manifest() const {
     PutText(entry, "file", BaseName(part.name));
     entry["records"] = part.sum.records;
     entry["bytes"] = part.bytes;
-    if (part.sum.records > 0) {
+    if (part.sum.records > 0 && !encoded()) {
       PutText(entry, "first", part.first);
       PutText(entry, "last", part.last);
     } else {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "data/proof.hpp"
+#include "io/codec/codec.hpp"
 #include "io/file.hpp"
 #include "io/output_file.hpp"
 #include "spec/job_spec.hpp"
@@ -48,6 +49,15 @@ class OutputParts {
   /// - `first` and `last`: the first and the last of these records.
   std::uint64_t Add(unsigned part, std::uint64_t bytes, const RecordSum& sum, RecordSpan first, RecordSpan last);
   void Write(unsigned part, std::uint64_t at, RecordSpan bytes) { parts_[part].file->WriteAt(at, bytes); }
+  /// Makes Append() encode the files, which replaces Add() and Write(). Call this before Begin().
+  void Encode(Codec codec, const EncoderOptions& options) {
+    codec_ = codec;
+    encoder_options_ = options;
+  }
+  bool encoded() const { return codec_ != Codec::kNone; }
+  /// Encodes `records` to the end of file number `part`, which must not be smaller than in the call before. `sum` is
+  /// the checksum of the records.
+  void Append(unsigned part, RecordSpan records, const RecordSum& sum);
   /// Writes `trailer` at the end of every file of --split.
   void End(RecordSpan trailer);
   /// Returns the size of all files of --split together, in bytes.
@@ -77,10 +87,19 @@ class OutputParts {
     std::string first{}, last{};  ///< the beginning of the first and of the last record
   };
 
+  /// Ends all files before file number `part`, and begins this file.
+  void BeginEncoded(std::size_t part);
+
   const std::string format_;
   std::unique_ptr<OutputFile> manifest_;
   std::vector<Part> parts_;
   std::uint64_t header_bytes_ = 0;
+  // Only after Encode(): the header, and the file that `encoder_` writes. Files from `next_` on have not begun.
+  Codec codec_ = Codec::kNone;
+  EncoderOptions encoder_options_;
+  std::vector<std::byte> header_;
+  std::size_t next_ = 0;
+  std::unique_ptr<Encoder> encoder_;
 };
 
 }  // namespace gpusort

@@ -112,6 +112,10 @@ class RecordFormat {
   /// Returns the part of `header` that must be equal in all inputs. By default, this is `header` without a byte order
   /// mark.
   virtual RecordSpan HeaderText(RecordSpan header) const;
+  /// Returns how the headers of two inputs differ, for a message, or "" if the bytes say it.
+  virtual std::string WhyDiffers(RecordSpan, RecordSpan) const { return {}; }
+  /// Returns the header of the output. `header` is that of the inputs. By default, both are equal.
+  virtual std::vector<std::byte> OutputHeader(RecordSpan header) const { return {header.begin(), header.end()}; }
   /// Returns the lines of `header` that begin as --header-prefix says. They may differ between inputs.
   RecordSpan PrefixedHeader(RecordSpan header) const;
 

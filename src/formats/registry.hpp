@@ -37,9 +37,10 @@ enum FormatOption : unsigned {
   kCountsColumn = 8192,   ///< the option --count, which writes the counts as the first column
   kCountsMember = 16384,  ///< the option --count, which writes each count as the first member of a JSON object
   kTakesCount = kCountsBefore | kCountsColumn | kCountsMember,
-  kTakesPrefix = 32768,  ///< the option --header-prefix
-  kTakesSum = 65536,     ///< the option --sum, which replaces a value of a record by a sum
-  kTakesZone = 131072,   ///< the option --timezone
+  kTakesPrefix = 32768,      ///< the option --header-prefix
+  kTakesSum = 65536,         ///< the option --sum, which replaces a value of a record by a sum
+  kTakesZone = 131072,       ///< the option --timezone
+  kTakesRowGroups = 262144,  ///< the option --row-group-size
 };
 
 /// The names of columns in -k options: names in the header, numbers, JSON paths, TABLE.COLUMN, or names of fields.
@@ -61,6 +62,7 @@ enum Reads : unsigned {
   kReadsMysqlDump = 512,
   kReadsSqliteDump = 1024,
   kReadsSqlDump = 2048,  ///< a dump of any of these databases
+  kReadsParquet = 4096,  ///< rows that the module for Parquet decodes
 };
 
 struct FormatRow {
@@ -124,6 +126,8 @@ inline constexpr FormatRow kFormatRows[] = {
      MakeFormat<CopyFormat>},
     {"paragraphs", "", kReadsRows, ColumnNames::kFields, kTakesValues | kTakesSum, 0, -1, '\\', 0, "",
      MakeParagraphsFormat, FieldHint, "a field of a key twice", "an empty line may be missing between two records"},
+    {"parquet", ".parquet", kReadsParquet, ColumnNames::kHeader, kTakesSplit | kTakesRowGroups, 0, -1, -1, 1, "",
+     MakeParquetFormat},
     {"log", "", kReadsRows, ColumnNames::kFields, kTakesValues | kTakesTime | kTakesFields | kCountsBefore | kTakesSum,
      0, -1, '\\', 0, "", MakeFormat<LogsFormat>, LogHint, "", "", "time", false, true},
 };

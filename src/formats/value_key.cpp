@@ -310,6 +310,13 @@ void ValueKey::PutDays(std::int32_t days, FieldWriter& out) const {
   key.End();
 }
 
+void ValueKey::PutFixed(std::string_view bytes, FieldWriter& out) const {
+  KeyBytes key(out, rule_.descending);
+  key.Put(keys::kText);
+  for (const char c : bytes) key.Put(static_cast<unsigned char>(c));
+  key.End();
+}
+
 void ValueKey::PutBytes(std::string_view bytes, FieldWriter& out) const {
   KeyBytes key(out, rule_.descending);
   key.Put(keys::kText);

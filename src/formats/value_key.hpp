@@ -114,6 +114,9 @@ class ValueKey {
   /// Writes the key of the string `bytes`. The order is that of unsigned bytes, unless the type of the column is
   /// nocase, natural or locale. These types keep their own orders.
   void PutBytes(std::string_view bytes, FieldWriter& out) const;
+  /// Writes the key of a value of any type whose `bytes` memcmp compares. All values of the column must have the same
+  /// number of bytes.
+  void PutFixed(std::string_view bytes, FieldWriter& out) const;
 
   const ValueRule& rule() const { return rule_; }
 

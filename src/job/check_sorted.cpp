@@ -101,7 +101,8 @@ bool IsAllHeader(const JobSpec& spec, const Inputs& inputs) {
   const bool has = spec.source.table
                        ? RowOf(*spec.source.table).names != ColumnNames::kNumbers && spec.source.table->header > 0
                        : spec.source.header > 0;
-  return has && spec.source.ranges.empty() && !inputs.header().empty();
+  // The header of other files than text has no lines that the user could take for records.
+  return has && inputs.format().newlines() && spec.source.ranges.empty() && !inputs.header().empty();
 }
 
 std::optional<OrderCheck::Disorder> CheckAsRead(const JobSpec& spec, const CancelFlag& cancel) {

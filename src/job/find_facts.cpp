@@ -89,6 +89,12 @@ PlanFacts FindFacts(const JobSpec& spec, const Ordered& ordered, const Inputs& i
   asked.traces = !spec.reports.trace.empty();
   asked.page = !spec.reports.page.empty();
   asked.output_codec = spec.target.codec;
+  if (asked.output_codec == Codec::kParquet) {
+    // The writer holds a row group in memory.
+    constexpr std::uint64_t kUsual = std::uint64_t{128} << 20, kLeast = std::uint64_t{1} << 20, kShare = 12;
+    const std::uint64_t wanted = spec.target.group_bytes > 0 ? spec.target.group_bytes : kUsual;
+    asked.group_bytes = std::min(wanted, std::max(limit / kShare, kLeast));
+  }
   asked.temp_codec = TempCodecAsked(spec);
   facts.costs.run_index = kRunIndexBytes;
   facts.costs.block_index = RunBlocks::IndexBytes(ordered.keyed ? ordered.keyed->layout() : ordered.plain);

@@ -217,7 +217,9 @@ void SortContext::FillStats() {
   }
   stats.gpu = facts.machine.gpu;
   stats.top = open.spec.order.top;
-  stats.header_lines = output.header().empty() ? 0 : CountRecords(output.header(), open.ordered.plain);
+  stats.header_lines = output.header().empty() || !open.ordered.format().newlines()
+                           ? 0
+                           : CountRecords(output.header(), open.ordered.plain);
   const Inputs& inputs = open.inputs;
   stats.input_bytes = (inputs.rereadable() ? inputs.bytes() : inputs.stream_bytes_read()) + output.header().size();
   stats.stored_input_bytes = inputs.compressed() ? inputs.stored_bytes_read() : 0;

@@ -49,6 +49,9 @@ void PrepareOutput(SortContext& context) {
   if (spec.target.codec != Codec::kNone) {
     EncoderOptions options;
     options.threads = context.sorting.shares.encoder_threads;
+    options.compression = spec.target.compression;
+    options.group_bytes = context.sorting.facts.asked.group_bytes;
+    if (spec.target.group_bytes > 0) options.group_rows = kMaxSize;
     output.Compress(spec.target.codec, options, context.clock);
   } else if (output.file() != nullptr && context.open.inputs.rereadable() && WritesAll(spec) &&
              !spec.target.no_space_check) {
@@ -173,7 +176,7 @@ void StartOver(SortContext& context, const Error& error) {
 std::vector<std::byte> HeaderOfOutput(const SortContext& context) {
   const RecordSpan header = context.open.inputs.header();
   if (context.open.spec.order.count) return CountForm(context.open.spec).HeaderOf(header);
-  return {header.begin(), header.end()};
+  return context.open.ordered.format().OutputHeader(header);
 }
 
 /// Sets the header and the trailer of the output, which are known when all of the input is read.

@@ -54,6 +54,7 @@ std::string Describe(const PlanFacts& facts) {
   GPUSORT_PUT(asked.traces);
   GPUSORT_PUT(asked.page);
   GPUSORT_PUT(asked.output_codec);
+  GPUSORT_PUT(asked.group_bytes);
   GPUSORT_PUT(asked.temp_codec);
   GPUSORT_PUT(input.plain);
   GPUSORT_PUT(input.keyed);

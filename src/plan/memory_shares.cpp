@@ -14,6 +14,7 @@ namespace {
 /// Returns how many threads compress the output: so many that their memory is at most a quarter of the limit.
 unsigned EncoderThreads(const Asked& asked, unsigned most) {
   EncoderOptions options;
+  options.group_bytes = asked.group_bytes;
   options.threads = most;
   while (options.threads > 1 && EncoderMemoryBytes(asked.output_codec, options) > asked.limit / 4) --options.threads;
   return options.threads;
@@ -21,6 +22,7 @@ unsigned EncoderThreads(const Asked& asked, unsigned most) {
 
 std::uint64_t EncoderBytes(const Asked& asked, unsigned threads) {
   EncoderOptions options;
+  options.group_bytes = asked.group_bytes;
   options.threads = threads;
   return EncoderMemoryBytes(asked.output_codec, options);
 }

@@ -482,6 +482,7 @@ void CheckTaskOptions(const JobSpec& spec) {
   }
   if (spec.source.table) {
     const TableOptions& table = *spec.source.table;
+    if (RowOf(table).reads == kReadsParquet) RefuseTask("--format parquet cannot be sorted by tasks yet: give gpusort");
     if ((RowOf(table).takes & kTakesTime) != 0 && table.zone.empty()) {
       RefuseTask("--format " + table.name + " needs --timezone: the zones of the machines may differ");
     }

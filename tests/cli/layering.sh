@@ -82,6 +82,9 @@ violations() (
         bad("only src/cli/parse_options.* and tools use Boost.Program_options")
       }
       if (name ~ /^boost\/iostreams/ && FILENAME !~ /^io\/codec\//) bad("only io/codec uses Boost.Iostreams")
+      if (name ~ /^(arrow|parquet)\// && FILENAME !~ /^io\/codec\/modules\/parquet/) {
+        bad("only the module for Parquet uses Arrow")
+      }
       if (name ~ /^spdlog\// && FILENAME !~ /^src\/base\/log\./) bad("only src/base/log.* uses spdlog")
       if (name ~ /^cuda/ && layer != "kernels" && !(layer ~ /^(tests|tools)$/ && FILENAME ~ /\.cuh?$/)) {
         bad("nothing above kernels knows CUDA")
@@ -171,6 +174,7 @@ expect_found src/planted.cpp '#include <cuda_runtime.h>' 'nothing above kernels 
 expect_found tests/planted.cpp '#include <cuda_runtime_api.h>' 'nothing above kernels knows CUDA'
 expect_found kernels/cuda/planted.cu '  cudaFree(data);' 'CUDA is called through device_memory.cuh'
 expect_found kernels/cuda/planted.cuh 'Kernel<<<1, 1>>>();' 'CUDA is called through device_memory.cuh'
+expect_found io/codec/planted.cpp '#include <parquet/types.h>' 'only the module for Parquet uses Arrow'
 expect_found src/planted.cpp '  #  include <boost/program_options.hpp>' \
   'only src/cli/parse_options.* and tools use Boost.Program_options'
 expect_found src/planted.cpp '#include <boost/iostreams/filter/gzip.hpp>' 'only io/codec uses Boost.Iostreams'

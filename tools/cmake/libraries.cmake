@@ -77,12 +77,16 @@ target_link_libraries(gpusort_io PUBLIC gpusort_kernels gpusort_fmt
 # Tests link the objects of all codecs: gpusort_codecs.
 gpusort_module_version(version io/codec/codec_module.hpp kernels/error.hpp)
 set(codec_version ${version})
+gpusort_module_version(version io/codec/codec_module.hpp io/codec/row_module.hpp io/codec/row_schema.hpp
+                       kernels/error.hpp)
+set(rows_version ${version})
 target_include_directories(gpusort_io PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/generated)
 # A new version compiles again only the files that include this header.
 file(CONFIGURE OUTPUT generated/version.hpp @ONLY CONTENT "#pragma once
 #define GPUSORT_VERSION \"@PROJECT_VERSION@\"
 #define GPUSORT_MODULE_VERSION \"@module_version@\"
 #define GPUSORT_CODEC_VERSION \"@codec_version@\"
+#define GPUSORT_ROWS_VERSION \"@rows_version@\"
 ")
 add_library(gpusort_codecs INTERFACE)
 add_library(gz_libraries INTERFACE)
@@ -102,6 +106,16 @@ foreach(codec library IN ZIP_LISTS codecs codec_libraries)
   gpusort_module(gpusort_${codec})
 endforeach()
 list(TRANSFORM codecs PREPEND gpusort_ OUTPUT_VARIABLE codec_modules)
+# The module for Parquet is built if Apache Arrow is there. Its libraries are no part of a package, so it is not either.
+if(TARGET gpusort_arrow)
+  add_library(gpusort_parquet MODULE io/codec/modules/parquet.cpp io/codec/modules/parquet_decoder.cpp
+                                     io/codec/modules/parquet_encoder.cpp io/codec/row_schema.cpp)
+  target_include_directories(gpusort_parquet PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_BINARY_DIR}/generated)
+  target_link_libraries(gpusort_parquet PRIVATE gpusort_arrow Threads::Threads)
+  set_target_properties(gpusort_parquet PROPERTIES CXX_VISIBILITY_PRESET hidden UNITY_BUILD OFF)
+  gpusort_module(gpusort_parquet)
+  list(APPEND codec_modules gpusort_parquet)
+endif()
 
 file(GLOB core_sources CONFIGURE_DEPENDS src/*/*.cpp src/runs/sinks/*.cpp)
 list(FILTER core_sources EXCLUDE REGEX "/src/task/")

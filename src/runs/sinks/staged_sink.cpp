@@ -87,6 +87,25 @@ class PartsWriter : public OutputWriter {
   WorkerPool& workers_;
 };
 
+/// Encodes chunks to the files of --split, one after the other.
+class EncodedPartsWriter : public OutputWriter {
+ public:
+  EncodedPartsWriter(Job& job, OutputParts& parts) : job_(job), parts_(parts) {}
+  void Begin(std::span<const std::byte> header) override { parts_.Begin(header); }
+  void Put(const std::shared_ptr<Chunks>& chunks) override {
+    for (const Chunk& chunk : chunks->list) {
+      const Busy busy(job_.clock, Resource::kCodec, chunk.records.size(), {"compress output", chunks->window.number});
+      if (!chunk.records.empty()) parts_.Append(chunk.part, chunk.records, chunk.seen.sum);
+    }
+  }
+  void End(std::span<const std::byte> trailer) override { parts_.End(trailer); }
+  std::uint64_t bytes() const override { return parts_.bytes(); }
+
+ private:
+  Job& job_;
+  OutputParts& parts_;
+};
+
 /// Calls write(bytes) with the bytes of the chunk in the output. If the chunk has edits, counts or sums, all parts are
 /// copied to a buffer, because a write to a tmpfs makes all threads of the process wait for the memory map: a copy
 /// takes less time than a write of its own for each part.
@@ -200,6 +219,9 @@ class FileWriter : public StreamWriter {
 
 /// Returns the last stage for `output`. `written` is the size of the output so far.
 std::unique_ptr<OutputWriter> MakeWriter(Job& job, Output& output, WorkerPool& workers, std::uint64_t written) {
+  if (output.parts() != nullptr && output.parts()->encoded()) {
+    return std::make_unique<EncodedPartsWriter>(job, *output.parts());
+  }
   if (output.parts() != nullptr) return std::make_unique<PartsWriter>(job, *output.parts(), workers);
   if (job.format) return std::make_unique<FormatWriter>(job, output, written);
   if (output.in_order()) return std::make_unique<StreamWriter>(job, output, written);

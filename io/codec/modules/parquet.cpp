@@ -1,0 +1,10 @@
+// Parquet, read and written by the libraries of Apache Arrow.
+#include "io/codec/modules/parquet.hpp"
+
+#include "version.hpp"
+
+const gpusort::RowModule* gpusort_rows_parquet() {
+  static constexpr gpusort::RowModule kModule{GPUSORT_ROWS_VERSION, gpusort::MakeParquetDecoder,
+                                              gpusort::MakeParquetEncoder, gpusort::WhyNoParquetCodec};
+  return &kModule;
+}

@@ -1,0 +1,76 @@
+// The interface between the program and a module that decodes and encodes files of columns: gpusort_parquet.so. To the
+// rest of the program, such a file is a compressed input or output (Codec::kParquet), whose expanded bytes are rows
+// (io/codec/row_schema.hpp). Start at RowModule.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace gpusort {
+
+struct RowFile {
+  std::uint64_t size = 0;
+  /// Reads bytes of the file from an offset on. Returns the number of bytes, which is smaller than the span only at the
+  /// end of the file. Several threads may call this at the same time. It may throw.
+  std::function<std::uint64_t(std::uint64_t offset, std::span<std::byte>)> read;
+};
+
+struct RowDecoderOptions {
+  std::uint64_t memory_bytes = 0;  ///< how much memory the decoder may take
+  /// If a decoder gets only an n-th part of --memory, set this to n, for the message about too little memory.
+  unsigned memory_share = 1;
+  unsigned threads = 1;
+};
+
+/// Decodes one file. Not thread-safe.
+class RowDecoder {
+ public:
+  virtual ~RowDecoder() = default;
+  /// Writes the next bytes of the header and the rows into `out`, which must not be empty. Returns their number, which
+  /// is 0 only at the end. Throws Refusal if the file is damaged or needs too much memory.
+  virtual std::uint64_t Read(std::span<std::byte> out) = 0;
+};
+
+struct RowEncoderOptions {
+  std::string compression;        ///< a codec of the file, such as "zstd" or "zstd:3"; empty: the codecs of the input
+  std::uint64_t group_bytes = 0;  ///< the encoded size of a row group
+  std::uint64_t group_rows = 0;   ///< the greatest number of rows of a row group; 0: as the input has
+  unsigned threads = 1;
+};
+
+/// Encodes one file. Not thread-safe.
+class RowEncoder {
+ public:
+  virtual ~RowEncoder() = default;
+  /// Takes bytes of the header and the rows, divided anywhere. Throws Refusal.
+  virtual void Write(std::span<const std::byte> bytes) = 0;
+  /// Ends the file. Call this once, after the last Write.
+  virtual void Finish() = 0;
+};
+
+/// The functions of the module. `version` must stay the first member.
+struct RowModule {
+  const char* version;  ///< GPUSORT_ROWS_VERSION: the release and a checksum of the shared headers
+  std::unique_ptr<RowDecoder> (*make_decoder)(RowFile file, const RowDecoderOptions& options);
+  std::unique_ptr<RowEncoder> (*make_encoder)(const RowEncoderOptions& options,
+                                              std::function<void(std::span<const std::byte>)> sink);
+  /// Returns why `compression` is no codec of the file, or an empty string.
+  std::string (*why_no_codec)(const std::string& compression);
+};
+
+/// Returns the functions of the module for Parquet. Loads the module at the first call. Throws Error(kUsage) if the
+/// module cannot be loaded. Thread-safe.
+const RowModule& LoadParquet();
+
+/// Returns an upper bound of the memory that a decoder takes if it may take `limit` bytes.
+std::uint64_t RowDecoderBytes(std::uint64_t limit);
+/// Returns the memory that an encoder takes, without the memory of its libraries.
+std::uint64_t RowEncoderBytes(const RowEncoderOptions& options);
+
+}  // namespace gpusort
+
+extern "C" __attribute__((visibility("default"))) const gpusort::RowModule* gpusort_rows_parquet();

@@ -1,0 +1,356 @@
+// The format of rows that a module decodes from Parquet (io/codec/row_schema.hpp). The header of an input describes its
+// columns, so a key needs no type. Start at Scan.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+
+#include "base/text.hpp"
+#include "formats/formats.hpp"
+#include "io/codec/row_schema.hpp"
+
+namespace gpusort {
+namespace {
+
+template <typename Number>
+Number LoadLittle(std::string_view bytes) {
+  Number number;
+  std::memcpy(&number, bytes.data(), sizeof(Number));
+  return number;
+}
+
+/// Returns the bytes of a number in an order in which memcmp compares numbers. `flip` is the sign bit of a signed
+/// number, and otherwise 0.
+std::array<char, 8> OrderedBytes(std::uint64_t number, std::uint64_t flip) {
+  return std::bit_cast<std::array<char, 8>>(__builtin_bswap64(number ^ flip));
+}
+
+constexpr const char* kNoOrder = "groups, lists and maps and their parts have no order and cannot be keys";
+
+constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
+
+/// Returns the value of a floating-point number of 16 bits.
+double HalfValue(std::uint16_t half) {
+  const bool negative = (half >> 15) != 0;
+  const int exponent = half >> 10 & 31;
+  const int mantissa = half & 1023;
+  double value = 0;
+  if (exponent == 31) {
+    value = mantissa != 0 ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity();
+  } else {
+    value = exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(mantissa + 1024, exponent - 25);
+  }
+  return negative ? -value : value;
+}
+
+ValueType NaturalType(const RowColumn& column) {
+  switch (column.type) {
+    case RowColumn::Type::kInt:
+      return ValueType::kInt;
+    case RowColumn::Type::kDecimal:
+      return ValueType::kDecimal;
+    case RowColumn::Type::kFloat:
+      return ValueType::kFloat;
+    case RowColumn::Type::kBool:
+      return ValueType::kBool;
+    case RowColumn::Type::kDate:
+      return ValueType::kDate;
+    case RowColumn::Type::kTime:
+      return ValueType::kTime;
+    case RowColumn::Type::kTimestamp:
+      return ValueType::kTimestamp;
+    case RowColumn::Type::kUuid:
+      return ValueType::kUuid;
+    case RowColumn::Type::kText:
+    case RowColumn::Type::kBytes:
+    case RowColumn::Type::kNone:
+      break;
+  }
+  return ValueType::kText;
+}
+
+/// The fields that this format stores in a ScanState: the number of bytes of a row that are still to come.
+class ParquetFormat : public TableFormat {
+ public:
+  explicit ParquetFormat(const JobSpec& spec) : TableFormat(spec) {}
+
+  bool newlines() const override { return false; }
+  std::string Ending(RecordSpan, RecordSpan) const override { return {}; }
+  bool has_header() const override { return true; }
+  std::optional<std::uint64_t> HeaderBytes(RecordSpan front, bool) const override {
+    const std::uint64_t bytes = RowSchema::HeaderBytes(front);
+    return bytes > 0 ? std::optional(bytes) : std::nullopt;
+  }
+  RecordSpan HeaderText(RecordSpan header) const override { return RowSchema::ColumnsOf(header); }
+  std::string WhyDiffers(RecordSpan known, RecordSpan header) const override;
+  std::vector<std::string> NamesOf(RecordSpan header) const override {
+    std::vector<std::string> names;
+    for (const RowColumn& column : RowSchema::Parse(header).columns) {
+      if (!column.nested) names.push_back(column.name);
+    }
+    return names;
+  }
+  void ReadHeader(RecordSpan header) override;
+  std::vector<std::byte> OutputHeader(RecordSpan header) const override {
+    RowSchema schema = RowSchema::Parse(header);
+    schema.sorted = sorted_;
+    return schema.Header();
+  }
+
+  Ends Scan(RecordSpan bytes, ScanState& state) const override {
+    const Byte* const begin = AsBytes(bytes.data());
+    const Byte* const end = begin + bytes.size();
+    const Byte* p = begin;
+    Ends ends;
+    while (p != end) {
+      if (state.count == 0) {
+        if (state.held.empty() && static_cast<std::size_t>(end - p) >= kRowSizeBytes) {
+          state.count = LoadLittle<std::uint32_t>({reinterpret_cast<const char*>(p), kRowSizeBytes}) - kRowSizeBytes;
+          p += kRowSizeBytes;
+        } else {
+          state.held.push_back(static_cast<char>(*p++));
+          if (state.held.size() < kRowSizeBytes) continue;
+          state.count = LoadLittle<std::uint32_t>(state.held) - kRowSizeBytes;
+          state.held.clear();
+        }
+      }
+      const std::uint64_t here = std::min<std::uint64_t>(state.count, static_cast<std::uint64_t>(end - p));
+      p += here;
+      state.count -= here;
+      if (state.count == 0) ends.Add(p - begin);
+    }
+    return ends;
+  }
+  std::uint64_t Finish(RecordSpan open, const ScanState&) const override {
+    if (!open.empty()) throw BadRecord(open.size(), "the input ends inside a row");
+    return 0;
+  }
+  unsigned modes() const override { return 0; }
+
+ protected:
+  std::uint64_t PutKeys(RecordSpan records, ScanState&, Scratch& scratch, FieldWriter& out,
+                        KeyTally& tally) const override;
+
+ private:
+  void CheckKeyColumn(const ColumnKey& key, const RowColumn& column) const;
+  void PutColumn(const RowColumn& column, const ValueKey& key, std::string_view value, FieldWriter& out) const;
+
+  RowSchema schema_;
+  std::size_t bit_bytes_ = 0;
+  /// The columns that the job sorts by if there is no -k: all of them.
+  std::vector<ValueKey> all_;
+  std::vector<SortedColumn> sorted_;
+  std::size_t last_wanted_ = 0;  ///< the number of columns up to the last one of a key
+};
+
+/// Returns the difference of two schemas for a message.
+std::string ParquetFormat::WhyDiffers(RecordSpan known, RecordSpan header) const {
+  const std::vector<RowColumn> one = RowSchema::Parse(known).columns, other = RowSchema::Parse(header).columns;
+  if (one.size() != other.size()) {
+    return std::to_string(one.size()) + " columns and " + std::to_string(other.size()) + " columns";
+  }
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    if (one[i] == other[i]) continue;
+    const std::string front = "column " + std::to_string(i + 1) + " is ";
+    if (one[i].name != other[i].name) return front + InQuotes(one[i].name) + " and " + InQuotes(other[i].name);
+    if (one[i].type_text != other[i].type_text) {
+      return front + InQuotes(one[i].name) + " of " + one[i].type_text + " and of " + other[i].type_text;
+    }
+    return front + InQuotes(one[i].name) + ", and may be null or repeated in one of them only";
+  }
+  return "";
+}
+
+void ParquetFormat::CheckKeyColumn(const ColumnKey& key, const RowColumn& column) const {
+  if (column.nested) FailKey(key, kNoOrder);
+  if (column.order == RowColumn::Order::kNone) {
+    FailKey(key, "the column has the type " + column.type_text + ", whose values have no order");
+  }
+  const ValueRule& rule = key.rule;
+  if (!rule.typed || column.type == RowColumn::Type::kText || column.type == RowColumn::Type::kBytes) return;
+  const ValueType natural = NaturalType(column);
+  if (rule.time_format.empty() && rule.type == natural) return;
+  FailKey(key, "the column has the type " + column.type_text + ", which is ordered as " +
+                   std::string(ValueTypeName(natural)) + ": leave " + std::string(ValueTypeName(rule.type)) + " out");
+}
+
+void ParquetFormat::ReadHeader(RecordSpan header) {
+  schema_ = RowSchema::Parse(header);
+  bit_bytes_ = schema_.bit_bytes();
+  // A group, a list or a map is one column for the user. `firsts` has the first of its columns here.
+  std::vector<std::string> names;
+  std::vector<std::size_t> firsts;
+  for (std::size_t i = 0; i < schema_.columns.size(); ++i) {
+    const RowColumn& column = schema_.columns[i];
+    if (column.nested && i > 0 && schema_.columns[i - 1].nested && schema_.columns[i - 1].group == column.group)
+      continue;
+    names.push_back(column.nested ? column.group : column.name);
+    firsts.push_back(i);
+  }
+  for (const ColumnKey& key : table_.keys) {
+    const auto is_part = [&](const RowColumn& column) { return column.nested && column.name == key.column; };
+    if (key.number > 0 || std::ranges::find(names, key.column) != names.end()) continue;
+    if (std::ranges::any_of(schema_.columns, is_part)) FailKey(key, kNoOrder);
+  }
+  Resolve(names);
+  for (KeyColumns::Wanted& wanted : wanted_.by_column) wanted.column = firsts[wanted.column];
+  sorted_.clear();
+  last_wanted_ = 0;
+  if (table_.keys.empty() && !table_.shuffle) {
+    all_.clear();
+    for (std::size_t i = 0; i < schema_.columns.size(); ++i) {
+      const RowColumn& column = schema_.columns[i];
+      if (column.order == RowColumn::Order::kNone || column.nested) {
+        throw Error(ErrorCode::kUsage,
+                    "-k is needed: column " + InQuotes(column.name) + " of " + column.type_text + " has no order");
+      }
+      ValueRule rule;
+      rule.type = NaturalType(column);
+      rule.descending = table_.reverse;
+      all_.emplace_back(rule);
+      sorted_.push_back({static_cast<std::uint32_t>(i), rule.descending, rule.puts_nulls_first()});
+    }
+    last_wanted_ = schema_.columns.size();
+    return;
+  }
+  keys_.clear();
+  bool described = true;  // the order of the keys so far is that of the columns
+  for (const std::size_t k : wanted_.keys) {
+    const auto at = std::ranges::find(wanted_.by_column, k, &KeyColumns::Wanted::key);
+    const RowColumn& column = schema_.columns[at->column];
+    const ColumnKey& key = table_.keys[k];
+    CheckKeyColumn(key, column);
+    ValueRule rule = key.rule;
+    if (!rule.typed) rule.type = NaturalType(column);
+    keys_.emplace_back(rule, words_);
+    described = described && (!rule.typed || rule.type == NaturalType(column));
+    if (described) {
+      sorted_.push_back({static_cast<std::uint32_t>(at->column), rule.descending, rule.puts_nulls_first()});
+    }
+    last_wanted_ = std::max<std::size_t>(last_wanted_, at->column + 1);
+  }
+}
+
+std::uint64_t ParquetFormat::PutKeys(RecordSpan records, ScanState&, Scratch& scratch, FieldWriter& out,
+                                     KeyTally& tally) const {
+  const auto* const begin = reinterpret_cast<const char*>(records.data());
+  const std::uint64_t size = LoadLittle<std::uint32_t>({begin, kRowSizeBytes});
+  RowReader row(records.first(size));
+  const unsigned char* const bits = row.Take(bit_bytes_);
+  std::size_t bit = 0, next = 0;
+  std::vector<Field>& fields = scratch.fields;
+  fields.assign(keys_.size(), {});
+  for (std::size_t i = 0; i < last_wanted_; ++i) {
+    const RowColumn& column = schema_.columns[i];
+    Field field;
+    field.is = Field::kValue;
+    switch (column.levels) {
+      case RowColumn::Levels::kNoLevels:
+        break;
+      case RowColumn::Levels::kBit:
+        if ((bits[bit / 8] >> bit % 8 & 1) == 0) field.is = Field::kNull;
+        ++bit;
+        break;
+      case RowColumn::Levels::kByte:
+        if (*row.Take(1) != column.max_definition) field.is = Field::kNull;
+        break;
+      case RowColumn::Levels::kRepeated: {
+        std::uint64_t values = 0;
+        for (std::uint64_t count = row.TakeNumber(); count > 0; --count) {
+          values += *row.Take(2) == column.max_definition ? 1 : 0;
+        }
+        for (; values > 0; --values) row.TakeValue(column);
+        continue;
+      }
+    }
+    if (field.is == Field::kValue) field.text = row.TakeValue(column);
+    if (table_.keys.empty()) {
+      field.is == Field::kNull ? all_[i].PutNull(out) : PutColumn(column, all_[i], field.text, out);
+      continue;
+    }
+    field.at = field.text.empty() ? 0 : static_cast<std::uint64_t>(field.text.data() - begin);
+    for (; next < wanted_.by_column.size() && wanted_.by_column[next].column == i; ++next) {
+      fields[wanted_.by_column[next].key] = field;
+    }
+  }
+  for (std::size_t k = 0; k < keys_.size(); ++k) {
+    const ValueRule& rule = keys_[k].rule();
+    tally.columns[k].any = true;  // the schema gives the type, so a column may be null in all rows
+    if (fields[k].is == Field::kNull) {
+      ++tally.columns[k].nulls;
+      keys_[k].PutNull(out);
+      continue;
+    }
+    const auto at = std::ranges::find(wanted_.by_column, k, &KeyColumns::Wanted::key);
+    const RowColumn& column = schema_.columns[at->column];
+    if (rule.type != NaturalType(column)) {
+      PutKey(k, fields[k], out, tally);  // the text of a column as another type
+    } else {
+      PutColumn(column, keys_[k], fields[k].text, out);
+    }
+  }
+  return size;
+}
+
+void ParquetFormat::PutColumn(const RowColumn& column, const ValueKey& key, std::string_view value,
+                              FieldWriter& out) const {
+  const auto put_number = [&](std::uint64_t number, std::uint64_t flip) {
+    const std::array<char, 8> bytes = OrderedBytes(number, flip);
+    key.PutFixed({bytes.data(), bytes.size()}, out);
+  };
+  switch (column.order) {
+    case RowColumn::Order::kSigned:
+      return put_number(column.value_bytes == 4
+                            ? static_cast<std::uint64_t>(std::int64_t{LoadLittle<std::int32_t>(value)})
+                            : LoadLittle<std::uint64_t>(value),
+                        kSign);
+    case RowColumn::Order::kUnsigned:
+      return put_number(column.value_bytes == 4 ? LoadLittle<std::uint32_t>(value) : LoadLittle<std::uint64_t>(value),
+                        0);
+    case RowColumn::Order::kHalf:
+      return key.PutFloat(HalfValue(LoadLittle<std::uint16_t>(value)), out);
+    case RowColumn::Order::kFloat:
+      return key.PutFloat(
+          column.value_bytes == 4 ? static_cast<double>(LoadLittle<float>(value)) : LoadLittle<double>(value), out);
+    case RowColumn::Order::kBool:
+      return key.PutBool(value[0] != 0, out);
+    case RowColumn::Order::kBytes:
+      if (column.value_bytes > 0) return key.PutFixed(value, out);
+      return key.PutBytes(value, out);
+    case RowColumn::Order::kBigSigned: {
+      // Numbers of other sizes get the size of the largest one that decimals of 256 bits need.
+      constexpr std::size_t kMost = 32;
+      const bool negative = !value.empty() && static_cast<signed char>(value[0]) < 0;
+      const char fill = negative ? '\xff' : '\0';
+      const std::size_t wanted = column.value_bytes > 0 ? column.value_bytes : kMost;
+      while (value.size() > wanted && value[0] == fill && (static_cast<signed char>(value[1]) < 0) == negative)
+        value.remove_prefix(1);
+      if (value.size() > wanted)
+        throw BadRecord(0, "column " + InQuotes(column.name) + ": a decimal number has more than 32 bytes");
+      std::string number(wanted - value.size(), fill);
+      number += value;
+      number[0] = static_cast<char>(number[0] ^ '\x80');
+      return key.PutFixed(number, out);
+    }
+    case RowColumn::Order::kInt96: {
+      constexpr std::uint32_t kSign32 = std::uint32_t{1} << 31;
+      const std::array<char, 8> day = OrderedBytes(LoadLittle<std::uint32_t>(value.substr(8)) ^ kSign32, 0),
+                                nanos = OrderedBytes(LoadLittle<std::uint64_t>(value), kSign);
+      std::string bytes(day.begin() + 4, day.end());
+      bytes.append(nanos.begin(), nanos.end());
+      return key.PutFixed(bytes, out);
+    }
+    case RowColumn::Order::kNone:
+      break;
+  }
+  throw Error(ErrorCode::kInternal, "a key of a column without an order");
+}
+
+}  // namespace
+
+std::unique_ptr<TableFormat> MakeParquetFormat(const JobSpec& spec) { return std::make_unique<ParquetFormat>(spec); }
+
+}  // namespace gpusort

@@ -1,0 +1,170 @@
+# Sorting Parquet: types of keys, nested columns, nulls, several inputs, limits of memory, options and errors. pyarrow
+# makes the inputs and reads the outputs.
+. "$2/tests/cli/common.sh.inc"
+g=$bin/gpusort
+python=$src/build/parquet/bin/python3
+
+# Without the module, each way to use Parquet says how to get it.
+printf 'PAR1' >no.parquet
+GPUSORT_PARQUET_MODULE=$work/none.so expect 2 "$g" -k a no.parquet out.parquet
+says 'there is no module for Parquet.*tools/install-deps --parquet'
+GPUSORT_PARQUET_MODULE=$work/none.so expect 2 "$g" --format parquet -k a no.parquet out.parquet
+says 'there is no module for Parquet'
+printf 'b\na\n' >lines.txt
+GPUSORT_PARQUET_MODULE=$work/none.so expect 0 "$g" lines.txt lines.out
+
+if [ ! -e "$bin/gpusort_parquet.so" ] || ! "$python" -c 'import pyarrow' 2>/dev/null; then
+  echo "SKIPPED (no module for Parquet, or no pyarrow: tools/install-deps --parquet): Parquet"
+  exit 77
+fi
+make() { "$python" "$src/tests/cli/parquet.py" make "$@"; }
+check() { "$python" "$src/tests/cli/parquet.py" check "$@"; }
+
+make a.parquet 700 1 row_group_size=300
+make b.parquet 500 2 "compression='zstd'" "data_page_version='2.0'" use_dictionary=False
+make none.parquet 0 3
+make one.parquet 1 4
+
+# Each type as a key, in both directions.
+for key in i8 i32 i64 u32 u64 f32 f64 d9 d30 utc local day time text bytes fixed flag id word; do
+  expect 0 "$g" -k $key -k row:desc a.parquet out.parquet
+  check out.parquet $key row:desc : a.parquet
+  few && continue
+  expect 0 "$g" -k $key:desc b.parquet out.parquet
+  check out.parquet $key:desc : b.parquet
+done
+expect 0 "$g" -k f64:desc -k d9:nulls-first -k text:desc:nulls-last a.parquet out.parquet
+check out.parquet f64:desc d9:nulls_first text:desc:nulls_last : a.parquet
+expect 0 "$g" -k text:nocase a.parquet out.parquet
+expect 0 "$g" -k "#23:desc" a.parquet out.parquet
+check out.parquet row:desc : a.parquet
+check out.parquet row : a.parquet 2>/dev/null && fail 'the check of an output found nothing'
+
+# Several inputs, an output that is an input, an empty input and one row.
+expect 0 "$g" -k utc -k i32 -o out.parquet a.parquet none.parquet one.parquet a.parquet
+check out.parquet utc i32 : a.parquet none.parquet one.parquet a.parquet
+cp a.parquet same.parquet
+expect 0 "$g" -k d30 -o same.parquet same.parquet
+check same.parquet d30 : a.parquet
+expect 0 "$g" -k i8 none.parquet out.parquet
+[ ! -s err ] || fail "a message about an empty input: $(cat err)"
+"$python" -c 'import pyarrow.parquet as pq; assert pq.read_table("out.parquet").num_rows == 0'
+expect 0 "$g" -k i8 a.parquet - >out.parquet
+check out.parquet i8 : a.parquet
+
+# -u, --top, -m, --check, --minus and --explain.
+expect 0 "$g" -u -k word -k flag a.parquet out.parquet
+check out.parquet -u word flag : a.parquet
+expect 0 "$g" --top 9 -k i64:desc a.parquet out.parquet
+"$python" - <<'END'
+import pyarrow.parquet as pq
+values = pq.read_table("out.parquet")["i64"].to_pylist()
+assert len(values) == 9
+END
+expect 0 "$g" -k i64 a.parquet sorted.parquet
+expect 0 "$g" --check -k i64 sorted.parquet
+expect 1 "$g" --check -k i64 a.parquet
+expect 0 "$g" -m -k i64 -o out.parquet sorted.parquet sorted.parquet
+check out.parquet i64 : sorted.parquet sorted.parquet
+expect 3 "$g" -m -k i64 -o out.parquet a.parquet sorted.parquet
+expect 0 "$g" -k row --minus one.parquet a.parquet out.parquet
+"$python" -c 'import pyarrow.parquet as pq; assert pq.read_table("out.parquet").num_rows == 699'
+expect 0 "$g" --explain -k i64 a.parquet out.parquet
+expect 0 "$g" --stats stats.json -k i64 a.parquet out.parquet
+grep -q '"records_in": *700' stats.json || grep -q '"records": *700' stats.json || fail "$(cat stats.json)"
+
+# The codec of the output.
+expect 0 "$g" --compress zstd:5 -k i64 a.parquet out.parquet
+"$python" -c '
+import pyarrow.parquet as pq
+group = pq.ParquetFile("out.parquet").metadata.row_group(0)
+assert {group.column(i).compression for i in range(group.num_columns)} == {"ZSTD"}'
+expect 2 "$g" --compress xz -k i64 a.parquet out.parquet
+says "'xz': Parquet is compressed by"
+expect 2 "$g" --compress zstd:99 -k i64 a.parquet out.parquet
+says 'the levels of zstd are 1 to 22'
+expect 2 "$g" --compress snappy lines.txt lines.out
+says "'snappy' is none of"
+
+# Row groups and parts.
+make large.parquet 20000 5 row_group_size=2000
+expect 0 "$g" --row-group-size 256K -k i64 large.parquet out.parquet
+check out.parquet i64 : large.parquet
+"$python" -c '
+import pyarrow.parquet as pq
+assert 5 < pq.ParquetFile("out.parquet").num_row_groups < 30, pq.ParquetFile("out.parquet").num_row_groups'
+expect 2 "$g" --row-group-size 64K lines.txt lines.out
+expect 0 "$g" --split 3 --compress zstd -k i64 -k row -o part a.parquet one.parquet
+"$python" - <<'END'
+import json
+import pyarrow as pa
+import pyarrow.parquet as pq
+parts = [pq.read_table(f"part-{i}.parquet") for i in range(3)]
+pq.write_table(pa.concat_tables(parts), "joined.parquet")
+assert min(part.num_rows for part in parts) > 100, [part.num_rows for part in parts]
+manifest = json.load(open("part.manifest.json"))
+assert [part["records"] for part in manifest["parts"]] == [part.num_rows for part in parts]
+END
+expect 0 "$g" --check -k i64 -k row joined.parquet
+expect 0 "$g" --split 5 -k i64 -o few one.parquet
+"$python" -c 'import pyarrow.parquet as pq; assert [pq.read_table(f"few-{i}.parquet").num_rows for i in range(5)].count(0) == 4'
+
+# Little memory: runs go to temp files.
+expect 0 "$g" --memory 64M --batch-bytes 1M --device cpu -k text -k row:desc large.parquet out.parquet
+check out.parquet text row:desc : large.parquet
+
+# Without -k, all columns are keys, unless one of them has no order.
+"$python" - <<'END'
+import pyarrow as pa
+import pyarrow.parquet as pq
+pq.write_table(pa.table({"a": [2, 1, None, 1], "b": ["x", "z", "y", None]}), "flat.parquet")
+pq.write_table(pa.table({"a": pa.array([1], pa.int64()), "b": [1.5]}), "other.parquet")
+pq.write_table(pa.table({"a": pa.array([1], pa.int64())}), "fewer.parquet")
+END
+expect 0 "$g" flat.parquet out.parquet
+check out.parquet a b : flat.parquet
+expect 2 "$g" a.parquet out.parquet
+says '-k is needed: column .list'
+
+# Errors, which leave an old output as it is.
+printf old >kept.parquet
+refused() {
+  local code=$1 words=$2
+  shift 2
+  expect "$code" "$g" "$@"
+  says "$words"
+  [ "$(cat kept.parquet)" = old ] || fail "the output was touched by: $*"
+}
+refused 2 "there is no column 'none'" -k none a.parquet kept.parquet
+refused 2 'groups, lists and maps and their parts have no order' -k struct.a a.parquet kept.parquet
+refused 2 'groups, lists and maps and their parts have no order' -k list a.parquet kept.parquet
+refused 2 'ordered as int: leave text out' -k i32:text a.parquet kept.parquet
+refused 3 "flat.parquet and other.parquet differ: column 2 is 'b' of" -k a -o kept.parquet flat.parquet other.parquet
+refused 3 '2 columns and 1 columns' -k a -o kept.parquet flat.parquet fewer.parquet
+refused 3 'it is no Parquet file' --format parquet -k a lines.txt kept.parquet
+refused 2 'give the name without the extension' -k i8 a.parquet kept.parquet.gz
+refused 2 'a file' --format parquet -k i8 - kept.parquet <a.parquet
+refused 2 'this is a stream' --format parquet -k i8 <(cat a.parquet) kept.parquet
+refused 3 'give --format parquet' -k a --format csv a.parquet kept.parquet
+for option in --verify-output '--resume-dir dir' '-u --keep-order'; do
+  # shellcheck disable=SC2086
+  refused 2 'cannot be combined with --format parquet yet' $option -k i8 a.parquet kept.parquet
+done
+expect 2 "$bin/gpusort_task" runs --slice 1/2 --into task -k i8 a.parquet
+says '--format parquet cannot be sorted by tasks yet'
+refused 2 'has no meaning with --format parquet' --header 2 -k i8 a.parquet kept.parquet
+refused 2 'has no meaning with --format parquet' --count -k i8 a.parquet kept.parquet
+
+# Damaged files: exit 3 with the place.
+head -c 5000 a.parquet >cut.parquet
+refused 3 'cut.parquet: it is cut short' -k i8 cut.parquet kept.parquet
+"$python" - <<'END'
+import pyarrow as pa
+import pyarrow.parquet as pq
+pq.write_table(pa.table({"a": list(range(5000)), "b": ["x" * 9] * 5000}), "sums.parquet", write_page_checksum=True, use_dictionary=False, compression="none")
+damaged = bytearray(open("sums.parquet", "rb").read())
+damaged[20000] ^= 1
+open("damaged.parquet", "wb").write(damaged)
+END
+refused 3 "damaged.parquet: row group 0, column 'a': .*CRC" -k a damaged.parquet kept.parquet
+nothing_left
