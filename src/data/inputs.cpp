@@ -320,7 +320,7 @@ void Inputs::Open(FileSystem& files, Input& input, CancelFlag& cancel, StreamFro
   input.file->PreferDirect(input.end - input.begin);
 }
 
-/// Reads the header of an input of columns, so that inputs of several schemas and wrong keys are refused before any work.
+/// Reads the header of an input of columns, so that other schemas and wrong keys are refused before any work.
 void Inputs::TakeSchema(const Input& input) {
   header_.Take({input.path, input.expanded_path, true, input.of_set, Expand(input)});
 }

@@ -1,8 +1,8 @@
 # Sorting Parquet: types of keys, nested columns, nulls, several inputs, limits of memory, options and errors. pyarrow
 # makes the inputs and reads the outputs.
 . "$2/tests/cli/common.sh.inc"
+. "$2/tests/cli/parquet.sh.inc"
 g=$bin/gpusort
-python=$src/build/parquet/bin/python3
 
 # Without the module, each way to use Parquet says how to get it.
 printf 'PAR1' >no.parquet
@@ -13,10 +13,9 @@ says 'there is no module for Parquet'
 printf 'b\na\n' >lines.txt
 GPUSORT_PARQUET_MODULE=$work/none.so expect 0 "$g" lines.txt lines.out
 
-if [ ! -e "$bin/gpusort_parquet.so" ] || ! "$python" -c 'import pyarrow' 2>/dev/null; then
-  echo "SKIPPED (no module for Parquet, or no pyarrow: tools/install-deps --parquet): Parquet"
-  exit 77
-fi
+parquet_python 'Parquet'
+parquet_module 'Parquet'
+python=$GPUSORT_PYTHON
 make() { "$python" "$src/tests/cli/parquet.py" make "$@"; }
 check() { "$python" "$src/tests/cli/parquet.py" check "$@"; }
 
