@@ -68,7 +68,8 @@ check out.parquet i64 : sorted.parquet sorted.parquet
 expect 3 "$g" -m -k i64 -o out.parquet a.parquet sorted.parquet
 expect 0 "$g" -k row --minus one.parquet a.parquet out.parquet
 "$python" -c 'import pyarrow.parquet as pq; assert pq.read_table("out.parquet").num_rows == 699'
-expect 0 "$g" --explain -k i64 a.parquet out.parquet
+expect 0 "$g" --explain -k i64 a.parquet out.parquet >explained
+grep -q parquet explained || fail "$(cat explained)"
 expect 0 "$g" --stats stats.json -k i64 a.parquet out.parquet
 grep -q '"records_in": *700' stats.json || grep -q '"records": *700' stats.json || fail "$(cat stats.json)"
 
@@ -143,7 +144,7 @@ refused 3 '2 columns and 1 columns' -k a -o kept.parquet flat.parquet fewer.parq
 refused 3 'it is no Parquet file' --format parquet -k a lines.txt kept.parquet
 refused 2 'give the name without the extension' -k i8 a.parquet kept.parquet.gz
 refused 2 'a file' --format parquet -k i8 - kept.parquet <a.parquet
-refused 2 'this is a stream' --format parquet -k i8 <(cat a.parquet) kept.parquet
+refused 2 'this is a stream' --format parquet -k i8 <(cat a.parquet 2>/dev/null || :) kept.parquet
 refused 3 'give --format parquet' -k a --format csv a.parquet kept.parquet
 for option in --verify-output '--resume-dir dir' '-u --keep-order'; do
   # shellcheck disable=SC2086
