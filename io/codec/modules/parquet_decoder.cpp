@@ -181,11 +181,40 @@ RowColumn::Type TypeOf(const parquet::ColumnDescriptor& column, RowColumn::Order
   return Type::kNone;
 }
 
+std::string UnitText(LogicalType::TimeUnit::unit unit, bool utc) {
+  const char* const text = unit == LogicalType::TimeUnit::MILLIS   ? "ms"
+                           : unit == LogicalType::TimeUnit::MICROS ? "us"
+                           : unit == LogicalType::TimeUnit::NANOS  ? "ns"
+                                                                   : "unknown";
+  return std::string(text) + (utc ? ", UTC)" : ")");
+}
+
+/// Returns the type of a column for messages: "INT64 timestamp(us, UTC)". Columns of two types have different texts.
 std::string TypeText(const parquet::ColumnDescriptor& column) {
   const auto& logical = column.logical_type();
-  std::string text = parquet::TypeToString(column.physical_type(), column.type_length());
-  if (logical->type() != LogicalType::Type::NONE) text += " " + logical->ToString();
-  return text;
+  const std::string physical = parquet::TypeToString(column.physical_type(), column.type_length());
+  switch (logical->type()) {
+    case LogicalType::Type::NONE:
+      return physical;
+    case LogicalType::Type::TIMESTAMP: {
+      const auto& type = static_cast<const parquet::TimestampLogicalType&>(*logical);
+      return physical + " timestamp(" + UnitText(type.time_unit(), type.is_adjusted_to_utc());
+    }
+    case LogicalType::Type::TIME: {
+      const auto& type = static_cast<const parquet::TimeLogicalType&>(*logical);
+      return physical + " time(" + UnitText(type.time_unit(), type.is_adjusted_to_utc());
+    }
+    case LogicalType::Type::DECIMAL: {
+      const auto& type = static_cast<const parquet::DecimalLogicalType&>(*logical);
+      return physical + " decimal(" + std::to_string(type.precision()) + ", " + std::to_string(type.scale()) + ")";
+    }
+    case LogicalType::Type::INT: {
+      const auto& type = static_cast<const parquet::IntLogicalType&>(*logical);
+      return physical + (type.is_signed() ? " int" : " uint") + std::to_string(type.bit_width());
+    }
+    default:
+      return physical + " " + logical->ToString();
+  }
 }
 
 std::uint32_t ValueBytes(const parquet::ColumnDescriptor& column) {
@@ -232,8 +261,9 @@ RowColumn DescribeColumn(const parquet::ColumnDescriptor& descriptor) {
                                                           : RowColumn::Levels::kNoLevels;
   for (const parquet::schema::Node* node = descriptor.schema_node().get(); node != nullptr && node->parent() != nullptr;
        node = node->parent()) {
-    column.shape += "/" + std::to_string(static_cast<int>(node->repetition())) + node->logical_type()->ToString() +
-                    std::to_string(static_cast<int>(node->converted_type()));
+    // Old writers have converted types instead of logical ones, and both mean the same.
+    column.shape += "/" + std::to_string(static_cast<int>(node->repetition())) + ":" +
+                    std::to_string(static_cast<int>(node->logical_type()->type()));
   }
   return column;
 }
