@@ -59,6 +59,7 @@ for word in $(of gpusort_check 2 --type '' | tr '|' ' ' | sed 's/words//'); do
   expect 0 "$bin/gpusort_check" --type "$word" /dev/null >report
 done
 for word in $(of gpusort_check 2 --format '' | tr '|' ' ' | sed 's/words//'); do
+  [ "$word" != parquet ] || continue  # needs pyarrow: check_parquet.sh
   got=0
   "$bin/gpusort_check" --format "$word" /dev/null >/dev/null 2>err || got=$?
   [ $got != 2 ] || fail "--format $word: $(cat err)"
