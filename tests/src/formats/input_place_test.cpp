@@ -10,7 +10,7 @@
 namespace gpusort::testing {
 namespace {
 
-using Bytes = std::vector<std::byte>;
+using PlaceBytes = std::vector<std::byte>;
 
 /// Returns a number of any size up to 2^64 - 1, small ones as often as large ones.
 std::uint64_t AnyNumber() { return *rc::gen::arbitrary<std::uint64_t>() >> *rc::gen::inRange(0, 64); }
@@ -18,8 +18,8 @@ std::uint64_t AnyNumber() { return *rc::gen::arbitrary<std::uint64_t>() >> *rc::
 InputPlace AnyPlace() { return {AnyNumber(), AnyNumber()}; }
 
 /// Returns a keyed record with the place `place`.
-Bytes Keyed(const std::string& key, const InputPlace& place, const std::string& record) {
-  Bytes keyed{std::byte{kKeyedHead}, static_cast<std::byte>(kKeyEnd)};
+PlaceBytes Keyed(const std::string& key, const InputPlace& place, const std::string& record) {
+  PlaceBytes keyed{std::byte{kKeyedHead}, static_cast<std::byte>(kKeyEnd)};
   FieldWriter writer(keyed);
   writer.Begin(key.size() * 2 + 1);
   for (const char c : key) writer.Put(static_cast<unsigned char>(c));
@@ -32,7 +32,7 @@ Bytes Keyed(const std::string& key, const InputPlace& place, const std::string& 
 
 RC_GTEST_PROP(InputPlace, FieldsCompareAsPlaces, ()) {
   const InputPlace a = AnyPlace(), b = AnyPlace();
-  Bytes of_a, of_b;
+  PlaceBytes of_a, of_b;
   a.Append(of_a);
   b.Append(of_b);
   RC_ASSERT((of_a < of_b) == (a < b));
@@ -46,7 +46,7 @@ RC_GTEST_PROP(InputPlace, IsReadFromAKeyedRecord, (const std::string& key, const
 }
 
 RC_GTEST_PROP(InputPlace, ReplacesTheKeysOfRecords, (const std::vector<std::string>& lines)) {
-  Bytes keyed, want;
+  PlaceBytes keyed, want;
   RecordLayout placed;
   placed.delimiter = '\n';
   placed.keys = kPlacedKeys;
@@ -55,17 +55,17 @@ RC_GTEST_PROP(InputPlace, ReplacesTheKeysOfRecords, (const std::vector<std::stri
   std::vector<InputPlace> places;
   for (const std::string& line : lines) {
     places.push_back(AnyPlace());
-    const Bytes record = Keyed(line, places.back(), line);
+    const PlaceBytes record = Keyed(line, places.back(), line);
     keyed.insert(keyed.end(), record.begin(), record.end());
   }
   const std::span<std::byte> records = KeysToPlaces(keyed);
   std::size_t i = 0;
-  Bytes scratch;
+  PlaceBytes scratch;
   ForEachRecord(records, left, [&](RecordSpan record) {
     const RecordSpan own = OwnBytes(record, left, scratch);
     const auto line = std::as_bytes(std::span(lines.at(i)));
     RC_ASSERT(std::equal(own.begin(), own.end(), line.begin(), line.end()));
-    Bytes place;
+    PlaceBytes place;
     places.at(i++).Append(place);
     RC_ASSERT(std::equal(place.begin(), place.end(), record.begin() + 2));
   });
@@ -74,10 +74,10 @@ RC_GTEST_PROP(InputPlace, ReplacesTheKeysOfRecords, (const std::vector<std::stri
 
 RC_GTEST_PROP(InputPlace, StaysBeforeAnotherText, (const std::string& key, const std::string& line)) {
   const InputPlace place = AnyPlace();
-  Bytes keyed = Keyed(key, place, line), again;
+  PlaceBytes keyed = Keyed(key, place, line), again;
   const auto text = *rc::gen::arbitrary<std::string>();
   AppendWithPlaceOf(KeysToPlaces(keyed), std::as_bytes(std::span(text)), again);
-  Bytes want{std::byte{kKeyedHead}, static_cast<std::byte>(kKeyEnd)};
+  PlaceBytes want{std::byte{kKeyedHead}, static_cast<std::byte>(kKeyEnd)};
   place.Append(want);
   StoreBody(std::as_bytes(std::span(text)), 0, want);
   RC_ASSERT(again == want);
