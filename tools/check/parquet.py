@@ -261,9 +261,9 @@ def key_parts(array: Any, key: Key) -> list[tuple[Any, bool]]:
     size = kind.bit_width // 8
     words: list[Any]
     if pa.types.is_floating(kind):
-        # IEEE 754 totalOrder: the other bits of negative numbers count the other way round.
-        bits = fixed(array, f"i{size}")[:, 0]
-        words = [np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)]
+        # The other bits of negative numbers count the other way round. Every NaN comes after all numbers.
+        bits, most = fixed(array, f"i{size}")[:, 0], np.iinfo(f"i{size}").max
+        words = [np.where(np.isnan(fixed(array, f"f{size}")[:, 0]), most, np.where(bits < 0, bits ^ most, bits))]
     elif pa.types.is_decimal(kind) and size > 8:
         limbs = fixed(array, np.uint64, size // 8)
         words = [np.ascontiguousarray(limbs[:, -1]).view(np.int64)]
