@@ -268,6 +268,21 @@ RowColumn DescribeColumn(const parquet::ColumnDescriptor& descriptor) {
   return column;
 }
 
+/// Returns for each definition level of a column how many of the lists around a value have an element.
+std::vector<std::int16_t> PresentLists(const parquet::ColumnDescriptor& column) {
+  std::vector<parquet::Repetition::type> nodes;
+  for (const parquet::schema::Node* node = column.schema_node().get(); node->parent() != nullptr; node = node->parent()) {
+    nodes.push_back(node->repetition());
+  }
+  std::vector<std::int16_t> lists{0};
+  for (std::size_t i = nodes.size(); i-- > 0;) {
+    const auto before = lists.back();
+    if (nodes[i] == parquet::Repetition::OPTIONAL) lists.push_back(before);
+    if (nodes[i] == parquet::Repetition::REPEATED) lists.push_back(static_cast<std::int16_t>(before + 1));
+  }
+  return lists;
+}
+
 /// The values of one column in some rows, which are read from a row group.
 class ColumnSource {
  public:
@@ -293,7 +308,9 @@ class TypedSource : public ColumnSource {
 
  public:
   TypedSource(const RowColumn& column, std::shared_ptr<parquet::ColumnReader> reader)
-      : column_(column), reader_(std::static_pointer_cast<Reader>(std::move(reader))) {}
+      : column_(column),
+        lists_(PresentLists(*reader->descr())),
+        reader_(std::static_pointer_cast<Reader>(std::move(reader))) {}
 
   void Read(std::size_t rows) override {
     rows_ = rows;
@@ -432,7 +449,7 @@ class TypedSource : public ColumnSource {
   }
 
   /// Throws if the levels that were just read do not fit the values and the schema.
-  void CheckLevels(std::size_t levels, std::size_t values) const {
+  void CheckLevels(std::size_t levels, std::size_t values) {
     std::size_t present = levels;
     if (column_.max_definition > 0) {
       const auto begin = definitions_.begin() + static_cast<std::ptrdiff_t>(levels_),
@@ -443,10 +460,14 @@ class TypedSource : public ColumnSource {
     }
     if (present != values) throw Refusal{"its definition levels do not fit its values"};
     if (column_.levels != RowColumn::Levels::kRepeated) return;
-    const auto begin = repetitions_.begin() + static_cast<std::ptrdiff_t>(levels_);
-    const auto wrong = [](std::int16_t level) { return level < 0 || level > static_cast<std::int16_t>(kMostLevel); };
-    if (std::any_of(begin, begin + static_cast<std::ptrdiff_t>(levels), wrong))
-      throw Refusal{"a repetition level is wrong"};
+    // A value continues a list only if it is an element of this list, and if the value before is one.
+    for (std::size_t i = levels_; i < levels_ + levels; ++i) {
+      const std::int16_t lists = lists_[static_cast<std::size_t>(definitions_[i])];
+      if (repetitions_[i] < 0 || repetitions_[i] > std::min(lists, lists_before_)) {
+        throw Refusal{"a repetition level is wrong"};
+      }
+      lists_before_ = lists;
+    }
   }
 
   /// Reads levels until the first ones of the row after the rows, or the end, are there.
@@ -477,7 +498,9 @@ class TypedSource : public ColumnSource {
   static_assert(sizeof(Stored) == sizeof(Value));
 
   const RowColumn& column_;
+  const std::vector<std::int16_t> lists_;  ///< see PresentLists()
   const std::shared_ptr<Reader> reader_;
+  std::int16_t lists_before_ = 0;  ///< `lists_` of the last level that was read
   std::size_t rows_ = 0;
   // How many levels and values are in memory, and how many of them belong to the current rows.
   std::size_t levels_ = 0, values_ = 0, used_levels_ = 0, used_values_ = 0;
