@@ -30,6 +30,7 @@ except ImportError:
     polars = None
 
 FLOATS = {16: ("e", "h"), 32: ("f", "i"), 64: ("d", "q")}  # letters of struct
+FEW = bool(os.environ.get("GPUSORT_FEW"))
 CODECS = ["snappy", "zstd", "gzip", "brotli", "lz4", "none"]
 
 
@@ -368,6 +369,9 @@ def write(rng, writer, table, path, options):
         if writer == "pyarrow":
             pq.write_table(table, path, **options)
         elif writer == "DuckDB":
+            # DuckDB writes INTERVAL, which has no order.
+            if "duration" in str(table.schema):
+                return False
             with duckdb.connect() as connection:
                 connection.register("t", table)
                 connection.execute(f"COPY (SELECT * FROM t) TO '{path}' (FORMAT parquet, COMPRESSION {plain}, "
@@ -408,7 +412,8 @@ class Case:
         self.gpusort, self.check = programs
         self.folder = folder
         self.command = []
-        self.with_checker = True
+        # gpusort_check starts a Python, which takes longer than the rest of a case.
+        self.with_checker = not FEW or os.path.basename(folder) in ("several", "nested", "0", "1")
 
     def run(self, *words, code=0):
         self.command = [str(word) for word in words]
@@ -528,8 +533,12 @@ def random_case(case, rng):
         if i > 0:
             table = make_table(rng, table.schema, rng.choice([0, 1, 50]))
         name = f"in{i}.parquet"
-        if not write(random.Random(seed), writer, table, os.path.join(case.folder, name), options):
-            return "not written"
+        path = os.path.join(case.folder, name)
+        if not write(random.Random(seed), writer, table, path, options):
+            # pyarrow has types that the others do not have, and encodings for some types only.
+            if i > 0 or not write(rng, "pyarrow", table, path, {"row_group_size": 50, "data_page_version": "2.0"}):
+                return "not written"
+            writer, options = "pyarrow", {"row_group_size": 50, "data_page_version": "2.0"}
         inputs.append(name)
     how = rng.choice([[], [], [], ["-r"], ["-u"], ["--top", "7"], ["--compress", "zstd:3"], ["--compress", "none"],
                       ["--threads", "1"], ["--batch-bytes", "20000", "--fan-in", "2"]])
@@ -565,11 +574,9 @@ def each_type(case, rng):
     columns = {name: values.take(pa.array([None if rng.random() < 0.1 else i for i in range(60)], pa.int64()))
                for name, values in columns.items()}
     name = save(case, pa.table(columns), data_page_version="2.0")
-    case.with_checker = False
-    for i in range(len(kinds)):
+    for i in rng.sample(range(len(kinds)), 8 if FEW else len(kinds)):
+        case.with_checker = i == 5
         case.sort([name], [f"c{i}" + rng.choice(["", ":desc"])])
-    case.with_checker = True
-    case.sort([name], ["c0", "c5:desc", "c24"])
 
 
 def pages_v1(case, rng):
@@ -683,12 +690,13 @@ def codecs(case, rng):
 
 def writers(case, rng):
     """DuckDB and polars write what most files have, with each codec."""
+    rows = 300 if FEW else 3000
     table = pa.table({
-        "i": [rng.randrange(50) for _ in range(3000)], "d": make_array(rng, pa.decimal128(12, 3), 3000, False),
-        "s": make_array(rng, pa.string(), 3000, True), "t": make_array(rng, pa.timestamp("us"), 3000, False),
-        "z": make_array(rng, pa.timestamp("us", "UTC"), 3000, True), "f": make_array(rng, pa.float64(), 3000, True),
-        "b": make_array(rng, pa.bool_(), 3000), "bin": make_array(rng, pa.binary(), 3000), "day": make_array(rng, pa.date32(), 3000),
-        "l": make_array(rng, pa.list_(pa.int64()), 3000), "st": make_array(rng, pa.struct([pa.field("x", pa.string())]), 3000)})
+        "i": [rng.randrange(50) for _ in range(rows)], "d": make_array(rng, pa.decimal128(12, 3), rows, False),
+        "s": make_array(rng, pa.string(), rows, True), "t": make_array(rng, pa.timestamp("us"), rows, False),
+        "z": make_array(rng, pa.timestamp("us", "UTC"), rows, True), "f": make_array(rng, pa.float64(), rows, True),
+        "b": make_array(rng, pa.bool_(), rows), "bin": make_array(rng, pa.binary(), rows), "day": make_array(rng, pa.date32(), rows),
+        "l": make_array(rng, pa.list_(pa.int64()), rows), "st": make_array(rng, pa.struct([pa.field("x", pa.string())]), rows)})
     for writer in READERS:
         for codec in CODECS:
             name = f"{writer}-{codec}.parquet"
@@ -696,7 +704,7 @@ def writers(case, rng):
                 if (writer, codec) != ("polars", "lz4") and codec != "brotli":
                     raise Wrong(f"{writer} cannot write {codec}: a mistake of this test")
                 continue
-            case.with_checker = codec == "zstd"
+            case.with_checker = writer == "DuckDB" and codec == "zstd"
             case.sort([name], [rng.choice(["i", "s:desc", "d", "t:nulls-first", "z", "f", "day", "bin", "b:desc"]), "i"])
 
 
