@@ -185,6 +185,23 @@ def one(gpusort, folder, originals, rng):
     return "refused" if code == 3 else "unseen"
 
 
+def wrong_levels(gpusort, folder):
+    """Changes bits of the levels of a list, which a page without a checksum has in front. Lists may change, but the output
+    must be a file that pyarrow reads: levels that contradict each other are refused."""
+    table = pa.table({"l": pa.array([[1, 2], None, [], [3], [None, 4], [5, 6, 7], None, [8]], pa.list_(pa.int8())), "k": list(range(8))})
+    original, name = os.path.join(folder, "levels.parquet"), "damaged.parquet"
+    pq.write_table(table, original, compression="none", use_dictionary=False, write_statistics=False)
+    with open(original, "rb") as file:
+        data = file.read()
+    for at in range(20, 40):
+        for bit in (1, 2, 4):
+            damaged = data[:at] + bytes([data[at] ^ bit]) + data[at + 1:]
+            with open(os.path.join(folder, name), "wb") as file:
+                file.write(damaged)
+            if run(gpusort, folder, name)[0] == 0 and rows_of(os.path.join(folder, "out.parquet")) is None:
+                raise Wrong(f"bit {bit} of byte {at} of {original}: exit 0, and pyarrow cannot read the output")
+
+
 def encrypted(gpusort, folder):
     """Encrypted files are refused, and the message says so."""
     try:
@@ -234,6 +251,7 @@ def main():
     if not chosen:
         try:
             encrypted(gpusort, folder)
+            wrong_levels(gpusort, folder)
         except Wrong as error:
             failed += 1
             print(f"FAIL: {error}")

@@ -271,7 +271,8 @@ RowColumn DescribeColumn(const parquet::ColumnDescriptor& descriptor) {
 /// Returns for each definition level of a column how many of the lists around a value have an element.
 std::vector<std::int16_t> PresentLists(const parquet::ColumnDescriptor& column) {
   std::vector<parquet::Repetition::type> nodes;
-  for (const parquet::schema::Node* node = column.schema_node().get(); node->parent() != nullptr; node = node->parent()) {
+  for (const parquet::schema::Node* node = column.schema_node().get(); node->parent() != nullptr;
+       node = node->parent()) {
     nodes.push_back(node->repetition());
   }
   std::vector<std::int16_t> lists{0};
