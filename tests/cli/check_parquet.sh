@@ -57,6 +57,7 @@ write("field_id", by_id, table.cast(schema.set(0, schema.field(0).with_metadata(
 write("metadata", by_id, table.replace_schema_metadata({"from": "another"}))
 write("no_rows", [])
 pq.write_table(pa.table({"k": [float(i) for i in [1, 2, 3]]}), "plain.parquet")
+pq.write_table(pa.table({"g": [{"x": 1, "y": 2}] * 2, "k": [2, 1]}), "groups.parquet")
 # The statistics of a column say that no value is greater than a number that is not the greatest.
 pq.write_table(pa.table({"k": [1, 5, 0x1122334455667788]}), "numbers.parquet", compression="none")
 data = open("numbers.parquet", "rb").read()
@@ -78,6 +79,7 @@ expect 0 check -k id --stable --against first.parquet second.parquet out.parquet
 expect 0 check -k id:desc --against in.parquet desc.parquet
 expect 0 check -k id -r --stable --against in.parquet desc.parquet
 expect 0 check -k '#1' -k n out.parquet
+expect 0 check -k '#3:desc' groups.parquet
 expect 0 check -k id --unique --against in.parquet unique.parquet
 expect 0 check --any-order --against in.parquet unstable.parquet
 expect 0 check -k id --against in.parquet unstable.parquet
@@ -120,6 +122,8 @@ refused() {
 }
 refused 'nested, which cannot be a key' -k l in.parquet
 refused "no column 'x'; the columns are id, n, f, s, l, t, m" -k x in.parquet
+refused 'nested, which cannot be a key' -k '#2' groups.parquet
+refused 'the file has 3 columns' -k '#4' groups.parquet
 refused 'cannot be checked as timestamp' -k id:timestamp in.parquet
 refused "'ip' cannot be checked for Parquet" -k s:ip in.parquet
 refused '--delimiter has no meaning with --format parquet' --delimiter ';' in.parquet
