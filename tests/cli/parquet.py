@@ -1,7 +1,8 @@
 """Makes Parquet files for parquet.sh, and compares outputs with the order that Python computes.
 
 parquet.py make FILE ROWS SEED [OPTION=VALUE...]   options of pyarrow.parquet.write_table
-parquet.py check OUTPUT KEY... : INPUT...          each key is COLUMN[:desc][:nulls_first|:nulls_last]; -u keeps the first
+parquet.py damage FILE FIRST LAST                  writes wrong-N.parquet for each seed N: FILE with some wrong bytes
+parquet.py check <LINES                            each line is OUTPUT KEY... : INPUT...; each key is COLUMN[:desc][:nulls_first|:nulls_last]; -u keeps the first
 """
 import datetime
 import decimal
@@ -131,14 +132,32 @@ def check(output: str, keys: list[str], inputs: list[str]) -> None:
                 sys.exit(f"{output}: column {column.path_in_schema} has no page index or no statistics")
 
 
+def damage(path: str, seed: int) -> None:
+    chance = random.Random(seed)
+    with open(path, "rb") as file:
+        content = bytearray(file.read())
+    # The footer has most of the numbers that a reader trusts.
+    first = 0 if chance.random() < 0.6 else max(0, len(content) - 9000)
+    for _ in range(chance.choice([1, 1, 2, 5])):
+        at = chance.randrange(first, len(content))
+        content[at] = chance.choice([0, 255, chance.randrange(256), content[at] ^ 1 << chance.randrange(8)])
+    with open(f"wrong-{seed}.parquet", "wb") as file:
+        file.write(content)
+
+
 def main() -> None:
     action, *words = sys.argv[1:]
     if action == "make":
         options = dict(word.split("=", 1) for word in words[3:])
         make(words[0], int(words[1]), int(words[2]), {name: eval(value) for name, value in options.items()})
+    elif action == "damage":
+        for seed in range(int(words[1]), int(words[2]) + 1):
+            damage(words[0], seed)
     elif action == "check":
-        colon = words.index(":")
-        check(words[0], words[1:colon], words[colon + 1 :])
+        for line in sys.stdin:
+            words = line.split()
+            colon = words.index(":")
+            check(words[0], words[1:colon], words[colon + 1 :])
 
 
 if __name__ == "__main__":

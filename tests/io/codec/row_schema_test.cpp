@@ -1,0 +1,99 @@
+#include "io/codec/row_schema.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "kernels/error.hpp"
+
+namespace gpusort {
+namespace {
+
+RowSchema TwoColumns() {
+  RowSchema schema;
+  schema.columns = {{.name = "id",
+                     .group = "",
+                     .type_text = "INT64",
+                     .shape = "/0:19",
+                     .order = RowColumn::Order::kSigned,
+                     .type = RowColumn::Type::kInt,
+                     .levels = RowColumn::Levels::kBit,
+                     .max_definition = 1,
+                     .value_bytes = 8},
+                    {.name = "list.element",
+                     .group = "list",
+                     .type_text = "BYTE_ARRAY String",
+                     .shape = "/2:3",
+                     .order = RowColumn::Order::kBytes,
+                     .type = RowColumn::Type::kText,
+                     .levels = RowColumn::Levels::kRepeated,
+                     .nested = true,
+                     .max_definition = 3}};
+  schema.sorted = {{0, true, false}};
+  schema.file = std::string("a\0b", 3);
+  return schema;
+}
+
+TEST(RowSchema, IsReadFromItsHeader) {
+  const RowSchema schema = TwoColumns();
+  const std::vector<std::byte> header = schema.Header();
+  const RowSchema read = RowSchema::Parse(header);
+  EXPECT_EQ(read.columns, schema.columns);
+  EXPECT_EQ(read.file, schema.file);
+  ASSERT_EQ(read.sorted.size(), 1u);
+  EXPECT_TRUE(read.sorted[0].descending);
+  EXPECT_FALSE(read.sorted[0].nulls_first);
+  EXPECT_EQ(read.bit_bytes(), 1u);
+}
+
+TEST(RowSchema, TellsWhereItsHeaderEnds) {
+  std::vector<std::byte> bytes = TwoColumns().Header();
+  const std::size_t size = bytes.size();
+  bytes.resize(size + 5);
+  EXPECT_EQ(RowSchema::HeaderBytes(bytes), size);
+  for (std::size_t front = 0; front < size; ++front) {
+    EXPECT_EQ(RowSchema::HeaderBytes(std::span(bytes).first(front)), 0u);
+    if (front > 0) EXPECT_THROW(RowSchema::Parse(std::span(bytes).first(front)), Error);
+  }
+  bytes[0] = std::byte{'x'};
+  EXPECT_THROW(RowSchema::HeaderBytes(bytes), Error);
+}
+
+TEST(RowSchema, ComparesInputsByTheirColumnsAlone) {
+  RowSchema one = TwoColumns(), other = TwoColumns();
+  other.file = "other";
+  other.sorted.clear();
+  const auto equal = [](const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
+    return std::ranges::equal(RowSchema::ColumnsOf(a), RowSchema::ColumnsOf(b));
+  };
+  EXPECT_TRUE(equal(one.Header(), other.Header()));
+  other.columns[1].shape += "x";
+  EXPECT_FALSE(equal(one.Header(), other.Header()));
+}
+
+TEST(RowReader, ReadsNumbersOfAnySize) {
+  for (const std::uint64_t number : {std::uint64_t{0}, std::uint64_t{127}, std::uint64_t{128}, ~std::uint64_t{0}}) {
+    std::vector<std::byte> row(kRowSizeBytes + 10);
+    auto* const begin = reinterpret_cast<unsigned char*>(row.data()) + kRowSizeBytes;
+    const auto size = static_cast<std::size_t>(PutRowNumber(begin, number) - begin);
+    EXPECT_EQ(size, RowNumberBytes(number));
+    RowReader reader(std::span(row).first(kRowSizeBytes + size));
+    EXPECT_EQ(reader.TakeNumber(), number);
+    EXPECT_TRUE(reader.done());
+    RowReader cut(std::span(row).first(kRowSizeBytes + size - 1));
+    EXPECT_THROW(cut.TakeNumber(), Error);
+  }
+}
+
+TEST(RowReader, RefusesValuesBeyondTheRow) {
+  std::vector<std::byte> row(kRowSizeBytes + 3, std::byte{3});
+  const RowColumn text{.name = "t", .group = "", .type_text = "", .shape = ""};
+  EXPECT_THROW(RowReader(row).TakeValue(text), Error);  // a string of 3 bytes, of which 2 are there
+  row.push_back(std::byte{3});
+  EXPECT_EQ(RowReader(row).TakeValue(text).size(), 3u);
+  EXPECT_THROW(RowReader(row).Take(5), Error);
+  EXPECT_THROW(RowReader(std::span(row).first(2)), Error);
+}
+
+}  // namespace
+}  // namespace gpusort
