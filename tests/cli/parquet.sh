@@ -91,6 +91,19 @@ says 'the levels of zstd are 1 to 22'
 expect 2 "$g" --compress snappy lines.txt lines.out
 says "'snappy' is none of"
 
+# Bloom filters stay.
+"$python" - <<'END'
+import pyarrow as pa
+import pyarrow.parquet as pq
+pq.write_table(pa.table({"a": [3, 1, 2], "b": ["x", "z", "y"]}), "bloom.parquet", bloom_filter_options={"b": True})
+END
+expect 0 "$g" -k a bloom.parquet out.parquet
+"$python" - <<'END'
+import pyarrow.parquet as pq
+group = pq.ParquetFile("out.parquet").metadata.row_group(0)
+assert group.column(0).bloom_filter_offset is None and group.column(1).bloom_filter_offset is not None
+END
+
 # Row groups and parts.
 make large.parquet 20000 5 row_group_size=2000
 expect 0 "$g" --row-group-size 256K -k i64 large.parquet out.parquet

@@ -3,8 +3,11 @@
 include(GNUInstallDirs)
 set(GPUSORT_ZSH_COMPLETIONS ${CMAKE_INSTALL_DATADIR}/zsh/site-functions CACHE STRING "Where zsh looks for completions")
 install(TARGETS gpusort gpusort_task gpusort_gen gpusort_check COMPONENT program)
-list(REMOVE_ITEM codec_modules gpusort_parquet)
 install(TARGETS ${codec_modules} DESTINATION ${GPUSORT_MODULE_FOLDER} COMPONENT program)
+if(TARGET gpusort_parquet)
+  # Packages leave this module out. An installation without packages finds the libraries where the build has found them.
+  install(TARGETS gpusort_parquet DESTINATION ${GPUSORT_MODULE_FOLDER} COMPONENT parquet)
+endif()
 if(GPUSORT_CUDA)
   install(TARGETS gpusort_cuda DESTINATION ${GPUSORT_MODULE_FOLDER} COMPONENT cuda)
 endif()

@@ -106,7 +106,7 @@ foreach(codec library IN ZIP_LISTS codecs codec_libraries)
   gpusort_module(gpusort_${codec})
 endforeach()
 list(TRANSFORM codecs PREPEND gpusort_ OUTPUT_VARIABLE codec_modules)
-# The module for Parquet is built if Apache Arrow is there. Its libraries are no part of a package, so it is not either.
+# The module for Parquet is built if Apache Arrow is there.
 if(TARGET gpusort_arrow)
   add_library(gpusort_parquet MODULE io/codec/modules/parquet.cpp io/codec/modules/parquet_decoder.cpp
                                      io/codec/modules/parquet_encoder.cpp io/codec/row_schema.cpp)
@@ -114,7 +114,8 @@ if(TARGET gpusort_arrow)
   target_link_libraries(gpusort_parquet PRIVATE gpusort_arrow Threads::Threads)
   set_target_properties(gpusort_parquet PROPERTIES CXX_VISIBILITY_PRESET hidden UNITY_BUILD OFF)
   gpusort_module(gpusort_parquet)
-  list(APPEND codec_modules gpusort_parquet)
+  set_target_properties(gpusort_parquet PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+  set(parquet_module gpusort_parquet)
 endif()
 
 file(GLOB core_sources CONFIGURE_DEPENDS src/*/*.cpp src/runs/sinks/*.cpp)
