@@ -114,7 +114,8 @@ if(TARGET gpusort_arrow)
   target_link_libraries(gpusort_parquet PRIVATE gpusort_arrow Threads::Threads)
   set_target_properties(gpusort_parquet PROPERTIES CXX_VISIBILITY_PRESET hidden UNITY_BUILD OFF)
   gpusort_module(gpusort_parquet)
-  set_target_properties(gpusort_parquet PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+  # CMake itself keeps only folders outside the sources.
+  set_target_properties(gpusort_parquet PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON INSTALL_RPATH "${arrow_folder}")
   set(parquet_module gpusort_parquet)
 endif()
 

@@ -34,6 +34,8 @@ RowSchema TwoColumns() {
   return schema;
 }
 
+using RecordBytes = std::span<const std::byte>;
+
 TEST(RowSchema, IsReadFromItsHeader) {
   const RowSchema schema = TwoColumns();
   const std::vector<std::byte> header = schema.Header();
@@ -53,7 +55,7 @@ TEST(RowSchema, TellsWhereItsHeaderEnds) {
   EXPECT_EQ(RowSchema::HeaderBytes(bytes), size);
   for (std::size_t front = 0; front < size; ++front) {
     EXPECT_EQ(RowSchema::HeaderBytes(std::span(bytes).first(front)), 0u);
-    if (front > 0) EXPECT_THROW(RowSchema::Parse(std::span(bytes).first(front)), Error);
+    EXPECT_THROW(RowSchema::Parse(std::span(bytes).first(front)), Error);
   }
   bytes[0] = std::byte{'x'};
   EXPECT_THROW(RowSchema::HeaderBytes(bytes), Error);
@@ -77,10 +79,10 @@ TEST(RowReader, ReadsNumbersOfAnySize) {
     auto* const begin = reinterpret_cast<unsigned char*>(row.data()) + kRowSizeBytes;
     const auto size = static_cast<std::size_t>(PutRowNumber(begin, number) - begin);
     EXPECT_EQ(size, RowNumberBytes(number));
-    RowReader reader(std::span(row).first(kRowSizeBytes + size));
+    RowReader reader{RecordBytes(row).first(kRowSizeBytes + size)};
     EXPECT_EQ(reader.TakeNumber(), number);
     EXPECT_TRUE(reader.done());
-    RowReader cut(std::span(row).first(kRowSizeBytes + size - 1));
+    RowReader cut{RecordBytes(row).first(kRowSizeBytes + size - 1)};
     EXPECT_THROW(cut.TakeNumber(), Error);
   }
 }
@@ -88,11 +90,14 @@ TEST(RowReader, ReadsNumbersOfAnySize) {
 TEST(RowReader, RefusesValuesBeyondTheRow) {
   std::vector<std::byte> row(kRowSizeBytes + 3, std::byte{3});
   const RowColumn text{.name = "t", .group = "", .type_text = "", .shape = ""};
-  EXPECT_THROW(RowReader(row).TakeValue(text), Error);  // a string of 3 bytes, of which 2 are there
+  RowReader cut(row);
+  EXPECT_THROW(cut.TakeValue(text), Error);  // a string of 3 bytes, of which 2 are there
   row.push_back(std::byte{3});
-  EXPECT_EQ(RowReader(row).TakeValue(text).size(), 3u);
-  EXPECT_THROW(RowReader(row).Take(5), Error);
-  EXPECT_THROW(RowReader(std::span(row).first(2)), Error);
+  RowReader whole(row);
+  EXPECT_EQ(whole.TakeValue(text).size(), 3u);
+  EXPECT_THROW(whole.Take(1), Error);
+  const RecordBytes front = RecordBytes(row).first(2);
+  EXPECT_THROW(RowReader{front}, Error);
 }
 
 }  // namespace
