@@ -39,6 +39,7 @@ check nulls.parquet f64:desc d9:nulls_first text:desc:nulls_last : a.parquet
 expect 0 "$g" -k text:nocase a.parquet out.parquet
 expect 0 "$g" -k "#23:desc" a.parquet number.parquet
 check number.parquet row:desc : a.parquet
+expect 0 "$bin/gpusort_check" --format parquet -k '#23:desc' --against a.parquet number.parquet >checked
 check_all
 check number.parquet row : a.parquet
 check_all 2>/dev/null && fail 'the check of an output found nothing'

@@ -214,15 +214,12 @@ def value_type(kind: Any) -> Any:
             return kind
 
 
-def read_key(text: str, file: "File", reverse: bool) -> Key:
-    schema = file.schema
+def read_key(text: str, schema: Any, reverse: bool) -> Key:
     name, words = split_key(text)
     if name.startswith("#") and name[1:].isdigit() and text.startswith("#"):
-        # As for gpusort, each part of a group has a number.
-        leaf = int(name[1:]) - 1
-        if not 0 <= leaf < file.meta.num_columns:
-            end(USAGE, f"--key {text}: the file has {file.meta.num_columns} columns")
-        column = sum(first <= leaf for first in file.first_leaf) - 1
+        column = int(name[1:]) - 1
+        if not 0 <= column < len(schema):
+            end(USAGE, f"--key {text}: the file has {len(schema)} columns")
     else:
         found = [i for i, other in enumerate(schema.names) if other == name]
         if not found:
@@ -566,8 +563,8 @@ class Check:
         texts = options.key
         if not texts and not options.any_order:
             # Without keys, all columns in their order.
-            texts = [f"#{i + 1}" for i in self.file.first_leaf]
-        self.keys = [read_key(text, self.file, options.reverse) for text in texts]
+            texts = [f"#{i + 1}" for i in range(len(self.file.schema))]
+        self.keys = [read_key(text, self.file.schema, options.reverse) for text in texts]
         self.whole = bool(options.against) and (options.stable or options.unique)
 
     def complain(self, message: str) -> None:
@@ -632,7 +629,7 @@ class Check:
         print("schema:     " + ("ok" if self.good else "BAD"))
         total = Sums()
         for one in self.inputs:
-            keys = [read_key(key.text, one, options.reverse) for key in self.keys]
+            keys = [read_key(key.text, one.schema, options.reverse) for key in self.keys]
             self.scan(one, total, keys, self.whole, None)
         schema_good, self.good = self.good, True
         if options.unique:
