@@ -408,9 +408,10 @@ constexpr OptionRow kRows[] = {
      },
      .words = "auto none gz bgzf bz2 xz zst lz4",
      .help = "auto (the default: by the output's extension), none, or gz bgzf bz2 xz zst lz4",
-     .more = "Inside Parquet: none, snappy, zstd, lz4, gz, brotli or with a level, like zstd:3; without the option, the "
-             "codec of each column of the input. A codec that contradicts the output's extension is exit 2. bgzf is gzip in blocks, as bgzip writes it "
-             "for tabix, samtools and bcftools; the output may be named .bgz or .gz.",
+     .more = "Inside Parquet: none, snappy, zstd, lz4, gz or brotli, or one with a level, like zstd:3; without the "
+             "option, the codec of each column of the input. A codec that contradicts the output's extension is "
+             "exit 2. bgzf is gzip in blocks, as bgzip writes it for tabix, samtools and bcftools; the output may be "
+             "named .bgz or .gz.",
      .about = "how to compress the output"},
     {.section = kCompressed, .name = "index", .set = [](Typed& to, Text) { to.spec.target.index = true; },
      .help = "with bgzf: also write the index OUTPUT.gzi, as bgzip -i does",
