@@ -51,11 +51,14 @@ struct RowColumn {
     kUuid
   };
   enum class Levels : std::uint8_t { kNoLevels, kBit, kByte, kRepeated };
+  static constexpr char kIdsFollow = '|';
 
   std::string name;       ///< the names of the column and of the groups around it, with dots between them
   std::string group;      ///< if `nested`: the outermost group, list or map around the column
   std::string type_text;  ///< the type for messages, such as "int64" or "decimal(9, 2)"
-  std::string shape;      ///< the groups around the column and what is repeated or optional, to compare two inputs
+  /// The groups around the column and what is repeated or optional, and after kIdsFollow the field ids, to compare two
+  /// inputs.
+  std::string shape;
   Order order = Order::kNone;
   Type type = Type::kNone;
   Levels levels = Levels::kNoLevels;

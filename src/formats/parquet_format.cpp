@@ -159,6 +159,11 @@ std::string ParquetFormat::WhyDiffers(RecordSpan known, RecordSpan header) const
     if (one[i].type_text != other[i].type_text) {
       return front + InQuotes(one[i].name) + " of " + one[i].type_text + " and of " + other[i].type_text;
     }
+    const std::size_t ids = one[i].shape.find(RowColumn::kIdsFollow);
+    if (one[i].shape.substr(0, ids + 1) == other[i].shape.substr(0, ids + 1)) {
+      return front + InQuotes(one[i].name) + " with the field id " + one[i].shape.substr(ids + 1) + " and with " +
+             other[i].shape.substr(ids + 1);
+    }
     return front + InQuotes(one[i].name) + ", and may be null or repeated in one of them only";
   }
   return "";

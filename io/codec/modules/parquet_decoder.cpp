@@ -4,6 +4,7 @@
 #include <arrow/io/memory.h>
 #include <arrow/memory_pool.h>
 #include <arrow/result.h>
+#include <parquet/column_page.h>
 #include <parquet/column_reader.h>
 #include <parquet/exception.h>
 #include <parquet/file_reader.h>
@@ -29,8 +30,10 @@ namespace {
 
 using parquet::LogicalType;
 
-/// The bytes of rows that are decoded at once.
+/// The bytes of rows that are decoded at once. Half of them are for the columns whose values have different sizes.
 constexpr std::uint64_t kBlockBytes = std::uint64_t{1} << 20;
+constexpr std::uint64_t kLeastColumnBytes = 16 << 10;
+constexpr std::uint64_t kMostStep = 8192;
 constexpr std::uint64_t kPageBytes = std::uint64_t{1} << 20;
 constexpr std::int64_t kBufferBytes = 64 << 10;
 /// How many blocks of a row group may wait until the caller takes them.
@@ -259,12 +262,16 @@ RowColumn DescribeColumn(const parquet::ColumnDescriptor& descriptor) {
                   : descriptor.max_definition_level() > 1 ? RowColumn::Levels::kByte
                   : descriptor.max_definition_level() > 0 ? RowColumn::Levels::kBit
                                                           : RowColumn::Levels::kNoLevels;
+  std::string ids;
   for (const parquet::schema::Node* node = descriptor.schema_node().get(); node != nullptr && node->parent() != nullptr;
        node = node->parent()) {
     // Old writers have converted types instead of logical ones, and both mean the same.
     column.shape += "/" + std::to_string(static_cast<int>(node->repetition())) + ":" +
                     std::to_string(static_cast<int>(node->logical_type()->type()));
+    const bool has_id = node->field_id() >= 0;
+    ids = (has_id ? std::to_string(node->field_id()) : "none") + (ids.empty() ? "" : "/" + ids);
   }
+  column.shape += RowColumn::kIdsFollow + ids;
   return column;
 }
 
@@ -284,12 +291,51 @@ std::vector<std::int16_t> PresentLists(const parquet::ColumnDescriptor& column) 
   return lists;
 }
 
+/// Returns true if the size of the column in a row is known only once the row is decoded.
+bool HasVariedSize(const RowColumn& column) {
+  return column.value_bytes == 0 || column.levels == RowColumn::Levels::kRepeated;
+}
+
+/// Returns how many bytes of decoded values a column with HasVariedSize() may hold, unless a single row needs more.
+std::uint64_t ColumnBytes(const RowSchema& schema) {
+  const auto count = static_cast<std::uint64_t>(std::ranges::count_if(schema.columns, HasVariedSize));
+  return std::max(kBlockBytes / 2 / std::max<std::uint64_t>(count, 1), kLeastColumnBytes);
+}
+
+/// The pages of a column without its empty data pages, at which the reader of a column would stop.
+class FilledPages : public parquet::PageReader {
+ public:
+  explicit FilledPages(std::unique_ptr<parquet::PageReader> pages) : pages_(std::move(pages)) {}
+
+  std::shared_ptr<parquet::Page> NextPage() override {
+    for (;;) {
+      std::shared_ptr<parquet::Page> page = pages_->NextPage();
+      if (page == nullptr) return page;
+      const bool data = page->type() == parquet::PageType::DATA_PAGE || page->type() == parquet::PageType::DATA_PAGE_V2;
+      if (!data || static_cast<const parquet::DataPage&>(*page).num_values() != 0) return page;
+    }
+  }
+  void set_max_page_header_size(std::uint32_t size) override { pages_->set_max_page_header_size(size); }
+
+ private:
+  const std::unique_ptr<parquet::PageReader> pages_;
+};
+
+/// What the footer says about a column of a row group.
+struct ChunkFacts {
+  std::uint64_t rows = 0, levels = 0;
+  std::uint64_t limit = 0;  ///< the bytes of decoded values to hold, see ColumnBytes()
+};
+
 /// The values of one column in some rows, which are read from a row group.
 class ColumnSource {
  public:
   virtual ~ColumnSource() = default;
-  /// Reads the values of the next `rows` rows.
-  virtual void Read(std::size_t rows) = 0;
+  /// Forgets the rows of the last Use(), and reads on until `rows` rows are in memory. Stops earlier at the limit of
+  /// ChunkFacts. Returns how many of the rows are in memory, at least one. At least `rows` rows must be left.
+  virtual std::size_t Read(std::size_t rows) = 0;
+  /// Chooses the first `rows` rows in memory for the functions below.
+  virtual void Use(std::size_t rows) = 0;
   /// Adds the size of the levels and the values of row i to sizes[i].
   virtual void AddSizes(std::vector<std::uint64_t>& sizes) const = 0;
   /// Writes the levels and the values of row i to to[i], and moves to[i] after them.
@@ -305,25 +351,49 @@ class TypedSource : public ColumnSource {
   using Value = typename ParquetType::c_type;
   static constexpr bool kBytes = ParquetType::type_num == parquet::Type::BYTE_ARRAY;
   static constexpr bool kFixed = ParquetType::type_num == parquet::Type::FIXED_LEN_BYTE_ARRAY;
+  /// The values that ReadBatch() returns are pointers.
+  static constexpr bool kCopies = kBytes || kFixed;
   static constexpr std::size_t kLeastRead = 256;
 
  public:
-  TypedSource(const RowColumn& column, std::shared_ptr<parquet::ColumnReader> reader)
+  TypedSource(const RowColumn& column, const ChunkFacts& facts, std::shared_ptr<parquet::ColumnReader> reader)
       : column_(column),
+        facts_(facts),
         lists_(PresentLists(*reader->descr())),
         reader_(std::static_pointer_cast<Reader>(std::move(reader))) {}
 
-  void Read(std::size_t rows) override {
-    rows_ = rows;
+  std::size_t Read(std::size_t rows) override {
     Drop();
-    if (column_.levels == RowColumn::Levels::kRepeated) return ReadLists();
-    while (levels_ < rows_) {
-      if (ReadMore(rows_ - levels_) == 0) {
-        throw Refusal{"it ends after " + std::to_string(levels_) + " of " + std::to_string(rows_) + " rows"};
+    std::uint64_t limit = facts_.limit;
+    for (;;) {
+      TakeValues(limit);
+      std::size_t ready = WholeRows(rows);
+      if (ready == rows || (ready > 0 && held_bytes() >= limit)) return ready;
+      if (taken_levels_ < levels_) {
+        limit += facts_.limit;  // a single row needs more
+        continue;
       }
+      if (ReadMore(repeated() ? std::max(rows, kLeastRead) : rows - levels_) > 0) continue;
+      if (read_levels_ != facts_.levels) {
+        throw Refusal{"it ends after " + std::to_string(read_levels_) + " of " + std::to_string(facts_.levels) +
+                      " values"};
+      }
+      if (repeated() && !starts_.empty()) ready = starts_.size();  // the last list ends here
+      if (ready < rows) {
+        throw Refusal{"it ends after " + std::to_string(used_rows_ + ready) + " of " + std::to_string(facts_.rows) +
+                      " rows"};
+      }
+      return rows;
     }
-    used_levels_ = rows_;
-    used_values_ = values_;
+  }
+
+  void Use(std::size_t rows) override {
+    rows_ = rows;
+    used_rows_ += rows;
+    if (repeated() && starts_.size() == rows) starts_.push_back(levels_);
+    used_levels_ = repeated() ? starts_[rows] : rows;
+    used_values_ = 0;
+    for (std::size_t level = 0; level < used_levels_; ++level) used_values_ += Has(level) ? 1 : 0;
   }
 
   void AddSizes(std::vector<std::uint64_t>& sizes) const override {
@@ -390,21 +460,30 @@ class TypedSource : public ColumnSource {
     }
   }
 
-  bool AtEnd() override { return used_levels_ == levels_ && !reader_->HasNext(); }
+  bool AtEnd() override { return used_levels_ == levels_ && read_levels_ == facts_.levels; }
 
  private:
   bool Has(std::size_t level) const {
     return column_.max_definition == 0 || definitions_[level] == column_.max_definition;
   }
 
-  /// Removes the levels and values of the rows that were read last. Only lists may have read more.
+  bool repeated() const { return column_.levels == RowColumn::Levels::kRepeated; }
+  std::uint64_t held_bytes() const {
+    return arena_.size() + levels_ * sizeof(std::int16_t) + values_ * (kCopies ? sizeof(std::uint64_t) : sizeof(Value));
+  }
+
+  /// Removes the levels and values of the rows of the last Use().
   void Drop() {
+    starts_.clear();
+    seen_levels_ = 0;
     const std::size_t levels = std::exchange(used_levels_, 0), values = std::exchange(used_values_, 0);
+    if (levels == 0) return;
     levels_ -= levels;
+    taken_levels_ -= levels;
     values_ -= values;
     if (column_.max_definition > 0)
       std::copy_n(definitions_.begin() + static_cast<std::ptrdiff_t>(levels), levels_, definitions_.begin());
-    if (column_.levels == RowColumn::Levels::kRepeated)
+    if (repeated())
       std::copy_n(repetitions_.begin() + static_cast<std::ptrdiff_t>(levels), levels_, repetitions_.begin());
     if constexpr (kBytes) {
       const std::uint64_t bytes = ends_[values];
@@ -418,35 +497,56 @@ class TypedSource : public ColumnSource {
     }
   }
 
-  /// Reads at most `count` more levels and their values. Returns the number of levels, which is 0 only at the end.
+  /// Reads at most `count` more levels and their values. Returns the number of levels, which is 0 only at the end. The
+  /// values before must be taken, because their pointers become invalid.
   std::size_t ReadMore(std::size_t count) {
     if (column_.max_definition > 0 && definitions_.size() < levels_ + count) definitions_.resize(levels_ + count);
-    const bool repeated = column_.levels == RowColumn::Levels::kRepeated;
-    if (repeated && repetitions_.size() < levels_ + count) repetitions_.resize(levels_ + count);
-    constexpr bool kCopies = kBytes || kFixed;
+    if (repeated() && repetitions_.size() < levels_ + count) repetitions_.resize(levels_ + count);
     const std::size_t begin = kCopies ? 0 : values_;
     if (read_.size() < begin + count) read_.resize(begin + count);
     std::int64_t values = 0;
     const std::int64_t got = reader_->ReadBatch(
         static_cast<std::int64_t>(count), column_.max_definition > 0 ? definitions_.data() + levels_ : nullptr,
-        repeated ? repetitions_.data() + levels_ : nullptr, reinterpret_cast<Value*>(read_.data() + begin), &values);
+        repeated() ? repetitions_.data() + levels_ : nullptr, reinterpret_cast<Value*>(read_.data() + begin), &values);
     if (got < 0 || values < 0 || got > static_cast<std::int64_t>(count) || values > got) {
       throw Refusal{"its pages have wrong numbers of values"};
     }
     CheckLevels(static_cast<std::size_t>(got), static_cast<std::size_t>(values));
+    levels_ += static_cast<std::size_t>(got);
+    read_levels_ += static_cast<std::uint64_t>(got);
+    next_value_ = 0;
+    if constexpr (!kCopies) values_ += static_cast<std::size_t>(values);
+    return static_cast<std::size_t>(got);
+  }
+
+  /// Takes values of the last ReadMore() until all are taken or the column holds `limit` bytes. Copies values that are
+  /// pointers: they point into a page, or many of them point to the same bytes of a dictionary.
+  void TakeValues(std::uint64_t limit) {
     if constexpr (kCopies) {
-      for (std::int64_t i = 0; i < values; ++i) {
-        // The values point into the page, which the next call may free.
-        const Value& value = read_[static_cast<std::size_t>(i)];
+      for (; taken_levels_ < levels_ && held_bytes() < limit; ++taken_levels_) {
+        if (!Has(taken_levels_)) continue;
+        const Value& value = read_[next_value_++];
         std::size_t bytes = column_.value_bytes;
         if constexpr (kBytes) bytes = value.len;
         arena_.insert(arena_.end(), value.ptr, value.ptr + bytes);
         if constexpr (kBytes) ends_.push_back(arena_.size());
+        ++values_;
       }
+    } else {
+      taken_levels_ = levels_;
     }
-    levels_ += static_cast<std::size_t>(got);
-    values_ += static_cast<std::size_t>(values);
-    return static_cast<std::size_t>(got);
+  }
+
+  /// Returns how many of the first `most` rows are in memory with all their values. The last list of a column is whole
+  /// only once the end of the column is known.
+  std::size_t WholeRows(std::size_t most) {
+    if (!repeated()) return std::min(taken_levels_, most);
+    for (; seen_levels_ < levels_ && starts_.size() <= most; ++seen_levels_) {
+      if (repetitions_[seen_levels_] == 0) starts_.push_back(seen_levels_);
+    }
+    if (seen_levels_ > 0 && (starts_.empty() || starts_[0] != 0)) throw Refusal{"its first value continues a row"};
+    const auto whole = std::ranges::upper_bound(starts_, taken_levels_) - starts_.begin();
+    return whole > 0 ? static_cast<std::size_t>(whole) - 1 : 0;
   }
 
   /// Throws if the levels that were just read do not fit the values and the schema.
@@ -471,40 +571,22 @@ class TypedSource : public ColumnSource {
     }
   }
 
-  /// Reads levels until the first ones of the row after the rows, or the end, are there.
-  void ReadLists() {
-    starts_.clear();
-    std::size_t at = 0;
-    for (;;) {
-      for (; at < levels_ && starts_.size() <= rows_; ++at) {
-        if (repetitions_[at] == 0) starts_.push_back(at);
-      }
-      if (starts_.size() > rows_) break;
-      if (!starts_.empty() && starts_[0] != 0) throw Refusal{"its first value continues a row"};
-      if (ReadMore(std::max(rows_, kLeastRead)) > 0) continue;
-      if (starts_.size() < rows_) {
-        throw Refusal{"it ends after " + std::to_string(starts_.size()) + " of " + std::to_string(rows_) + " rows"};
-      }
-      starts_.push_back(levels_);
-      break;
-    }
-    if (starts_[0] != 0) throw Refusal{"its first value continues a row"};
-    used_levels_ = starts_[rows_];
-    used_values_ = 0;
-    for (std::size_t level = 0; level < used_levels_; ++level) used_values_ += Has(level) ? 1 : 0;
-  }
-
   /// A vector of bool has no addresses.
   using Stored = std::conditional_t<std::is_same_v<Value, bool>, unsigned char, Value>;
   static_assert(sizeof(Stored) == sizeof(Value));
 
   const RowColumn& column_;
+  const ChunkFacts facts_;
   const std::vector<std::int16_t> lists_;  ///< see PresentLists()
   const std::shared_ptr<Reader> reader_;
-  std::int16_t lists_before_ = 0;  ///< `lists_` of the last level that was read
-  std::size_t rows_ = 0;
+  std::int16_t lists_before_ = 0;                  ///< `lists_` of the last level that was read
+  std::size_t rows_ = 0;                           ///< the rows of the last Use()
+  std::uint64_t used_rows_ = 0, read_levels_ = 0;  ///< so far in the row group
   // How many levels and values are in memory, and how many of them belong to the current rows.
   std::size_t levels_ = 0, values_ = 0, used_levels_ = 0, used_values_ = 0;
+  std::size_t taken_levels_ = 0;  ///< the levels whose values are taken
+  std::size_t next_value_ = 0;    ///< the first value in `read_` that is not taken
+  std::size_t seen_levels_ = 0;   ///< the levels whose rows are in `starts_`
   std::vector<std::int16_t> definitions_, repetitions_;
   std::vector<Stored> read_;
   std::vector<unsigned char> arena_;    ///< the bytes of the values, for types whose values are pointers
@@ -551,13 +633,22 @@ class OpenFile {
     std::size_t number = 0;
     const auto open = [&] {
       const std::shared_ptr<parquet::RowGroupReader> reader = reader_->RowGroup(group);
+      const std::uint64_t limit = ColumnBytes(schema_);
       for (; number < schema_.columns.size(); ++number) {
         const RowColumn& column = schema_.columns[number];
-        columns.push_back(WithParquetType(metadata_->schema()->Column(static_cast<int>(number))->physical_type(),
-                                          [&](auto type) -> std::unique_ptr<ColumnSource> {
-                                            return std::make_unique<TypedSource<decltype(type)>>(
-                                                column, reader->Column(static_cast<int>(number)));
-                                          }));
+        const int i = static_cast<int>(number);
+        const parquet::ColumnDescriptor* const descriptor = metadata_->schema()->Column(i);
+        const std::int64_t levels = reader->metadata()->ColumnChunk(i)->num_values();
+        if (levels < 0) throw Refusal{"it has a negative number of values"};
+        const ChunkFacts facts{static_cast<std::uint64_t>(reader->metadata()->num_rows()),
+                               static_cast<std::uint64_t>(levels),
+                               HasVariedSize(column) ? limit : std::numeric_limits<std::uint64_t>::max()};
+        const std::shared_ptr<parquet::ColumnReader> source = parquet::ColumnReader::Make(
+            descriptor, std::make_unique<FilledPages>(reader->GetColumnPageReader(i)), arrow::system_memory_pool());
+        const auto make = [&](auto type) -> std::unique_ptr<ColumnSource> {
+          return std::make_unique<TypedSource<decltype(type)>>(column, facts, source);
+        };
+        columns.push_back(WithParquetType(descriptor->physical_type(), make));
       }
     };
     Run(open, [&] { return Place(group, number); });
@@ -658,25 +749,27 @@ class GroupDecoder {
         bits_(file.schema().bit_bytes()),
         columns_(file.Columns(group)),
         left_(static_cast<std::uint64_t>(file.metadata().RowGroup(group)->num_rows())) {
-    // Rows of a block: as many as have the size of a block, if all have the same size.
-    const auto bytes =
-        static_cast<std::uint64_t>(std::max<std::int64_t>(0, file.metadata().RowGroup(group)->total_byte_size()));
-    const std::uint64_t row = left_ > 0 ? bytes / left_ + 8 * columns_.size() + 8 : 1;
-    step_ = std::clamp<std::uint64_t>(kBlockBytes / row, 1, 8192);
+    // Other columns than these stop at their limits.
+    std::uint64_t row = kRowSizeBytes + bits_;
+    for (const RowColumn& column : file.schema().columns) row += HasVariedSize(column) ? 1 : column.value_bytes + 1;
+    most_step_ = std::clamp<std::uint64_t>(kBlockBytes / 2 / row, 1, kMostStep);
+    step_ = most_step_;
   }
 
   /// Replaces `block` by the next rows. Returns false at the end.
   bool Next(std::vector<unsigned char>& block) {
     if (left_ == 0) return false;
-    const auto rows = static_cast<std::size_t>(std::min(step_, left_));
+    auto rows = static_cast<std::size_t>(std::min(step_, left_));
     std::size_t number = 0;
     const auto place = [&] { return file_.Place(group_, number); };
     const auto read = [&] {
-      for (; number < columns_.size(); ++number) columns_[number]->Read(rows);
+      for (; number < columns_.size(); ++number) rows = columns_[number]->Read(rows);
     };
     try {
       file_.Run(read, [] { return std::string(); });
+      for (const auto& column : columns_) column->Use(rows);
       left_ -= rows;
+      step_ = std::min<std::uint64_t>(2 * rows, most_step_);  // a column that stops later would hold needless rows
       if (left_ == 0) {
         const auto end = [&] {
           for (number = 0; number < columns_.size(); ++number) {
@@ -716,16 +809,19 @@ class GroupDecoder {
   const std::size_t bits_;
   std::vector<std::unique_ptr<ColumnSource>> columns_;
   std::uint64_t left_;
-  std::uint64_t step_ = 1;
+  std::uint64_t step_ = 1, most_step_ = 1;  ///< how many rows the next block has at most, and any block
   std::vector<std::uint64_t> sizes_;
   std::vector<unsigned char*> at_;
 };
 
-/// Returns about how much memory decoding a row group takes: a page and a buffer of each column, a dictionary, and the
-/// rows.
-std::uint64_t GroupBytes(const parquet::FileMetaData& metadata, int group) {
+/// Returns about how much memory decoding a row group takes: a page and a buffer of each column, a dictionary, decoded
+/// values, and the rows.
+std::uint64_t GroupBytes(const RowSchema& schema, const parquet::FileMetaData& metadata, int group) {
   const std::unique_ptr<parquet::RowGroupMetaData> row_group = metadata.RowGroup(group);
-  std::uint64_t bytes = (kWaitingBlocks + 3) * kBlockBytes;
+  const auto varied = static_cast<std::uint64_t>(std::ranges::count_if(schema.columns, HasVariedSize));
+  const std::uint64_t values = varied * ColumnBytes(schema);
+  // The buffer of a column doubles when it is full.
+  std::uint64_t bytes = (kWaitingBlocks + 3) * (kBlockBytes / 2 + std::max(values, kBlockBytes / 2)) + 2 * values;
   for (int i = 0; i < row_group->num_columns(); ++i) {
     const std::unique_ptr<parquet::ColumnChunkMetaData> chunk = row_group->ColumnChunk(i);
     const auto at_most_page = [](std::int64_t size) {
@@ -743,7 +839,8 @@ class ParquetDecoder : public RowDecoder {
   ParquetDecoder(RowFile file, const RowDecoderOptions& options)
       : file_(std::move(file), options.memory_bytes), header_(file_.schema().Header()) {
     std::uint64_t most = 0;
-    for (int group = 0; group < file_.groups(); ++group) most = std::max(most, GroupBytes(file_.metadata(), group));
+    for (int group = 0; group < file_.groups(); ++group)
+      most = std::max(most, GroupBytes(file_.schema(), file_.metadata(), group));
     if (most > options.memory_bytes) {
       throw Refusal{"decoding its " + std::to_string(file_.schema().columns.size()) + " columns takes too much memory",
                     most};
@@ -774,6 +871,7 @@ class ParquetDecoder : public RowDecoder {
  private:
   struct Unit {
     std::deque<std::vector<unsigned char>> blocks;
+    std::uint64_t bytes = 0;  ///< the size of the blocks
     bool done = false;
     std::exception_ptr failure;
   };
@@ -817,6 +915,7 @@ class ParquetDecoder : public RowDecoder {
       if (!unit.blocks.empty()) {
         block_ = std::move(unit.blocks.front());
         unit.blocks.pop_front();
+        unit.bytes -= block_.size();
         changed_.notify_all();
         return true;
       }
@@ -852,8 +951,13 @@ class ParquetDecoder : public RowDecoder {
     std::vector<unsigned char> block;
     while (decoder.Next(block)) {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return stop_ || unit.blocks.size() < kWaitingBlocks; });
+      // A block of one large row may be larger than usual.
+      changed_.wait(lock, [&] {
+        return stop_ || unit.blocks.empty() ||
+               (unit.blocks.size() < kWaitingBlocks && unit.bytes < kWaitingBlocks * kBlockBytes);
+      });
       if (stop_) return;
+      unit.bytes += block.size();
       unit.blocks.push_back(std::move(block));
       changed_.notify_all();
       block = {};

@@ -1,0 +1,34 @@
+# labels: any_build
+# Parquet files with empty pages, small files of large rows, whose decoded blocks must fit into --memory, and field ids.
+. "$2/tests/cli/common.sh.inc"
+. "$2/tests/cli/parquet.sh.inc"
+g=$bin/gpusort
+
+parquet_python 'limits of Parquet'
+parquet_module 'limits of Parquet'
+python=$GPUSORT_PYTHON
+limits() { "$python" "$src/tests/cli/parquet_limits.py" "$@"; }
+limits make
+
+expect 0 "$g" -k key empty.parquet out.parquet
+"$python" - <<'END'
+import pyarrow.parquet as pq
+found = pq.read_table("out.parquet").to_pydict()
+assert found == {"key": [3, 4, 5], "list": [[6, 7], [2, 3, 4], [1]]}, found
+END
+expect 3 "$g" -k key cut.parquet out.parquet
+says "column 'list': it ends after 6 of 7 values"
+
+for name in text same late; do
+  few && [ $name = late ] && continue
+  expect 0 limits peak "$g" --device cpu --memory 64M -k key $name.parquet $name.out.parquet >peak
+  [ "$(cat peak)" -lt 150 ] || fail "$name.parquet took $(cat peak) MB"
+  expect 0 "$g" --device cpu --check -k key $name.out.parquet
+done
+
+for other in id2 id0; do
+  expect 3 "$g" -k key -o out.parquet id1.parquet $other.parquet
+  says "column 1 is 'key' with the field id 1 and with"
+done
+expect 0 "$g" -k key -o out.parquet id1.parquet id1.parquet
+nothing_left
