@@ -83,7 +83,7 @@ def values_of(array):
 
 
 def columns_of(table):
-    return [values_of(column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)) for column in table.columns]
+    return [[value for chunk in column.chunks for value in values_of(chunk)] for column in table.columns]
 
 
 def float_order(bits, width):
@@ -126,7 +126,13 @@ def stable_order(table, columns, keys, reverse):
 
 
 def table_of(paths):
-    return pa.concat_tables([pq.ParquetFile(path).read() for path in paths])
+    """Reads each row group by itself: pyarrow cannot always read nested dictionaries of several row groups at once."""
+    tables = []
+    for path in paths:
+        file = pq.ParquetFile(path)
+        groups = file.metadata.num_row_groups if file.metadata.num_columns > 0 else 0
+        tables += [file.read_row_group(group) for group in range(groups)] if groups > 0 else [file.read()]
+    return pa.concat_tables(tables)
 
 
 def by_pyarrow(paths):
