@@ -270,14 +270,17 @@ TEST_F(GpuFaults, OneLostGpuOfSeveralIsTheCpusTurn) {
       plan.fail_at = n;
       ASSERT_EQ(Run(job, GpuArgs(job, "auto"), plan), 0) << "call " << n << ": " << what_;
       ASSERT_TRUE(Made(job) == expected) << "call " << n;
-      EXPECT_FALSE(Stats(folder_ / "stats")["gpu"]);
-      EXPECT_TRUE(NotesSay("the GPU failed: fake: illegal address; going on with the CPU"));
+      // A job with --top can end before the call that fails, or without its result.
+      const bool failed = NotesSay("the GPU failed: fake: illegal address; going on with the CPU");
+      EXPECT_TRUE(failed || job.partial);
+      EXPECT_EQ(Stats(folder_ / "stats")["gpu"], !failed);
       EXPECT_EQ(plan.opened[0], 1) << "a GPU was opened again";
       RemoveMade();
       FakeGpuPlan insists;
       insists.gpus = 3;
       insists.fail_at = n;
-      EXPECT_EQ(Run(job, GpuArgs(job, "gpu"), insists), 7);
+      const int code = Run(job, GpuArgs(job, "gpu"), insists);
+      EXPECT_TRUE(code == 7 || (job.partial && code == 0)) << code;
     }
     RemoveMade();
   }
