@@ -68,7 +68,13 @@ const RowModule& LoadParquet();
 
 /// Returns an upper bound of the memory that a decoder takes if it may take `limit` bytes.
 std::uint64_t RowDecoderBytes(std::uint64_t limit);
-/// Returns the memory that an encoder takes, without the memory of its libraries.
+/// Returns the most memory that the Bloom filters of one row group take.
+inline std::uint64_t RowFilterBytes(const RowEncoderOptions& options) {
+  constexpr std::uint64_t kLeast = std::uint64_t{1} << 20;
+  return options.group_bytes / 4 > kLeast ? options.group_bytes / 4 : kLeast;
+}
+/// Returns the memory that an encoder takes, without the memory of its libraries and without the Bloom filters of the
+/// row groups before the current one, which the libraries hold until the end of the file.
 std::uint64_t RowEncoderBytes(const RowEncoderOptions& options);
 
 }  // namespace gpusort

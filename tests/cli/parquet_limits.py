@@ -90,6 +90,10 @@ def make() -> None:
     small = pa.array(["x" if i < few - 150 else "y" * 500000 for i in range(few)])
     for name, column in (("text", text), ("same", same), ("late", small.dictionary_encode())):
         pq.write_table(pa.table({"key": keys, "value": column}), f"{name}.parquet", compression="zstd", dictionary_pagesize_limit=10**8)
+    # Bloom filters of many columns.
+    names = [f"c{i}" for i in range(50)]
+    table = pa.table({name: [(row * 7919 + i) % 1000 for row in range(1000)] for i, name in enumerate(names)})
+    pq.write_table(table, "filters.parquet", bloom_filter_options=dict.fromkeys(names, True))
     # Equal columns with other field ids.
     for name, ids in (("id1", "1"), ("id2", "2"), ("id0", None)):
         field = pa.field("key", pa.int64(), metadata={"PARQUET:field_id": ids} if ids else None)

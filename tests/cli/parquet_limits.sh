@@ -26,6 +26,17 @@ for name in text same late; do
   expect 0 "$g" --device cpu --check -k key $name.out.parquet
 done
 
+# The Bloom filters of a row group are made for its rows, and not for a million of them.
+expect 0 limits peak "$g" --device cpu --memory 64M --row-group-size 4K -k c0 filters.parquet out.parquet >peak
+[ "$(cat peak)" -lt 150 ] || fail "filters.parquet took $(cat peak) MB"
+"$python" - <<'END'
+import pyarrow.parquet as pq
+metadata = pq.ParquetFile("out.parquet").metadata
+assert metadata.num_row_groups > 5, metadata
+for group in map(metadata.row_group, range(metadata.num_row_groups)):
+    assert all(group.column(i).bloom_filter_length > group.num_rows * 7 / 8 for i in range(50)), group
+END
+
 for other in id2 id0; do
   expect 3 "$g" -k key -o out.parquet id1.parquet $other.parquet
   says "column 1 is 'key' with the field id 1 and with"

@@ -25,6 +25,7 @@
 namespace gpusort {
 namespace {
 
+constexpr std::uint64_t kMostFiltered = std::uint64_t{1} << 20;  ///< values in a Bloom filter
 constexpr std::uint64_t kBatchBytesOfThread = std::uint64_t{1} << 20, kLeastBatchBytes = std::uint64_t{32} << 10;
 
 /// A codec that the user names: "zstd", "zstd:3", "snappy".
@@ -327,16 +328,34 @@ class ParquetEncoder : public RowEncoder {
     }
   }
 
+  /// Returns for how many values the Bloom filter of a column in a row group is made. The library holds the filters of
+  /// all row groups until the end of the file. `group` is the first row group of the input.
+  std::int64_t FilterValues(const parquet::RowGroupMetaData& group) const {
+    std::uint64_t columns = 0, bytes = 0;
+    for (int i = 0; i < group.num_columns(); ++i) {
+      const std::unique_ptr<parquet::ColumnChunkMetaData> chunk = group.ColumnChunk(i);
+      columns += chunk->bloom_filter_offset() ? 1 : 0;
+      bytes += static_cast<std::uint64_t>(std::max<std::int64_t>(0, chunk->total_compressed_size()));
+    }
+    const auto rows = static_cast<std::uint64_t>(std::max<std::int64_t>(1, group.num_rows()));
+    // The rows of the output may be smaller than those of the input by half, and a row group has at least a batch.
+    const std::uint64_t by_size =
+        (options_.group_bytes + kLeastBatchBytes) / std::max<std::uint64_t>(1, bytes / rows / 2);
+    // A value takes less than two bytes. A filter with more values than planned stays right, but excludes less.
+    const std::uint64_t by_memory = RowFilterBytes(options_) / 2 / std::max<std::uint64_t>(1, columns);
+    const std::uint64_t by_rows = group_rows_ > 0 ? std::min(group_rows_, kMostFiltered) : kMostFiltered;
+    return static_cast<std::int64_t>(std::max<std::uint64_t>(1, std::min({by_size, by_memory, by_rows})));
+  }
+
   std::shared_ptr<parquet::WriterProperties> Properties(const parquet::FileMetaData& metadata) const {
     parquet::WriterProperties::Builder builder;
     builder.memory_pool(arrow::system_memory_pool());
     builder.version(metadata.version());
     builder.enable_write_page_index();
-    // The writer takes this for the number of values in a Bloom filter.
-    constexpr std::uint64_t kMostValues = std::uint64_t{1} << 20;
-    if (group_rows_ > 0) builder.max_row_group_length(static_cast<std::int64_t>(std::min(group_rows_, kMostValues)));
     const bool has_group = metadata.num_row_groups() > 0;
     const std::unique_ptr<parquet::RowGroupMetaData> group = has_group ? metadata.RowGroup(0) : nullptr;
+    parquet::BloomFilterOptions filter;
+    if (has_group) filter.ndv = FilterValues(*group);
     for (int i = 0; i < metadata.schema()->num_columns(); ++i) {
       const std::shared_ptr<parquet::schema::ColumnPath> path = metadata.schema()->Column(i)->path();
       const std::unique_ptr<parquet::ColumnChunkMetaData> chunk = has_group ? group->ColumnChunk(i) : nullptr;
@@ -352,7 +371,7 @@ class ParquetEncoder : public RowEncoder {
           builder.encoding(path, *kept);
         }
       }
-      if (chunk->bloom_filter_offset()) builder.enable_bloom_filter(path, parquet::BloomFilterOptions());
+      if (chunk->bloom_filter_offset()) builder.enable_bloom_filter(path, filter);
       for (const parquet::PageEncodingStats& pages : chunk->encoding_stats()) {
         if (pages.page_type == parquet::PageType::DATA_PAGE_V2) {
           builder.data_page_version(parquet::ParquetDataPageVersion::V2);
