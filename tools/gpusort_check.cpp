@@ -1111,7 +1111,7 @@ const tool::ToolHelp kHelp = {
       "  gpusort_check --format csv -k created_at:timestamp:desc -k amount:decimal \\\n"
       "    --stable --against orders.csv sorted.csv\n"
       "  gpusort_check --format log --timezone UTC --against a.log b.log merged.log\n"
-      "  gpusort_check --format parquet -k ts:desc --stable --against in.parquet out.parquet\n"}},
+      "  gpusort_check --format parquet -k ts:desc --against in.parquet out.parquet\n"}},
     "gpusort(1), gpusort_gen(1)"};
 
 constexpr const char* kLogOptions[] = {"time", "year", "date", "multiline", "since", "until", "prefix-name"};

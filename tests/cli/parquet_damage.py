@@ -144,9 +144,9 @@ def run(gpusort, folder, name, *options):
     if os.path.exists(out):
         os.remove(out)
     try:
-        done = subprocess.run([gpusort, "-k", "k", *options, "-o", "out.parquet", name], cwd=folder, capture_output=True, timeout=120)
+        done = subprocess.run([gpusort, "-k", "k", *options, "-o", "out.parquet", name], cwd=folder, capture_output=True, timeout=600)
     except subprocess.TimeoutExpired:
-        raise Wrong("no end after 120 s")
+        raise Wrong("no end after 600 s")
     said = done.stderr.decode(errors="replace")
     if done.returncode < 0:
         raise Wrong(f"{signal.Signals(-done.returncode).name}: {said[-600:]}")
