@@ -7,6 +7,7 @@ import resource
 import struct
 import subprocess
 import sys
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -26,7 +27,7 @@ def number(value: int) -> bytes:
 def thrift(fields: dict[int, tuple]) -> bytes:
     """Returns a struct of the compact protocol. A field is (type, value), or (LIST, type of the elements, values)."""
 
-    def value_of(kind: int, value: object) -> bytes:
+    def value_of(kind: int, value: Any) -> bytes:
         if kind in (I32, I64):
             return number(2 * value)
         if kind == BINARY:
