@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "base/text.hpp"
 #include "formats/formats.hpp"
@@ -137,6 +138,9 @@ class ParquetFormat : public TableFormat {
  private:
   void CheckKeyColumn(const ColumnKey& key, const RowColumn& column) const;
   void PutColumn(const RowColumn& column, const ValueKey& key, std::string_view value, FieldWriter& out) const;
+  void PlanFields();
+  bool FindPlainFields(RecordSpan row, std::vector<Field>& fields) const;
+  void FindFields(RecordSpan record, std::vector<Field>& fields) const;
 
   RowSchema schema_;
   std::size_t bit_bytes_ = 0;
@@ -144,6 +148,18 @@ class ParquetFormat : public TableFormat {
   std::vector<ValueKey> all_;
   std::vector<SortedColumn> sorted_;
   std::size_t last_wanted_ = 0;  ///< the number of columns up to the last one of a key
+  /// The columns of all keys in ascending order. Without -k, each column is a key.
+  std::vector<KeyColumns::Wanted> places_;
+  std::vector<std::size_t> key_columns_;  ///< the column of each key
+  /// A column at which FindPlainFields() stops because it is wanted or because the size of its values varies.
+  struct Stop {
+    std::uint64_t skipped = 0;  ///< the size of the columns since the last stop
+    std::size_t column = 0;
+    std::size_t first = 0, last = 0;  ///< the part of `places_` that wants the column
+  };
+  bool plain_ = false;                     ///< true if FindPlainFields() can find fields
+  std::vector<Stop> stops_;                ///< for FindPlainFields()
+  std::vector<unsigned char> plain_bits_;  ///< the bits of the columns up to the last wanted one
 };
 
 /// Returns the difference of two schemas for a message.
@@ -180,6 +196,39 @@ void ParquetFormat::CheckKeyColumn(const ColumnKey& key, const RowColumn& column
   if (rule.time_format.empty() && rule.type == natural) return;
   FailKey(key, "the column has the type " + column.type_text + ", which is ordered as " +
                    std::string(ValueTypeName(natural)) + ": leave " + std::string(ValueTypeName(rule.type)) + " out");
+}
+
+/// Prepares FindPlainFields() and FindFields().
+void ParquetFormat::PlanFields() {
+  places_.clear();
+  stops_.clear();
+  plain_bits_.assign(bit_bytes_, 0);
+  if (table_.keys.empty()) {
+    for (std::size_t i = 0; i < last_wanted_; ++i) places_.push_back({i, i});
+  } else {
+    places_ = wanted_.by_column;
+  }
+  key_columns_.resize(places_.size());
+  for (const KeyColumns::Wanted& place : places_) key_columns_[place.key] = place.column;
+  plain_ = true;
+  std::uint64_t skipped = 0;
+  std::size_t bit = 0, next = 0;
+  for (std::size_t i = 0; i < last_wanted_; ++i) {
+    const RowColumn& column = schema_.columns[i];
+    plain_ = plain_ && (column.levels == RowColumn::Levels::kNoLevels || column.levels == RowColumn::Levels::kBit);
+    if (column.levels == RowColumn::Levels::kBit) {
+      plain_bits_[bit / 8] = static_cast<unsigned char>(plain_bits_[bit / 8] | 1u << bit % 8);
+      ++bit;
+    }
+    const std::size_t first = next;
+    while (next < places_.size() && places_[next].column == i) ++next;
+    if (first == next && column.value_bytes > 0) {
+      skipped += column.value_bytes;
+      continue;
+    }
+    stops_.push_back({std::exchange(skipped, 0), i, first, next});
+  }
+  plain_bits_.resize((bit + 7) / 8);
 }
 
 void ParquetFormat::ReadHeader(RecordSpan header) {
@@ -219,6 +268,7 @@ void ParquetFormat::ReadHeader(RecordSpan header) {
       sorted_.push_back({static_cast<std::uint32_t>(i), rule.descending, rule.puts_nulls_first()});
     }
     last_wanted_ = schema_.columns.size();
+    PlanFields();
     return;
   }
   keys_.clear();
@@ -237,17 +287,34 @@ void ParquetFormat::ReadHeader(RecordSpan header) {
     }
     last_wanted_ = std::max<std::size_t>(last_wanted_, at->column + 1);
   }
+  PlanFields();
 }
 
-std::uint64_t ParquetFormat::PutKeys(RecordSpan records, ScanState&, Scratch& scratch, FieldWriter& out,
-                                     KeyTally& tally) const {
-  const auto* const begin = reinterpret_cast<const char*>(records.data());
-  const std::uint64_t size = LoadLittle<std::uint32_t>({begin, kRowSizeBytes});
-  RowReader row(records.first(size));
+/// Finds the fields of a row if its wanted columns and those before them are not repeated and are all present. Returns
+/// false if they are not.
+bool ParquetFormat::FindPlainFields(RecordSpan row, std::vector<Field>& fields) const {
+  const auto* const begin = reinterpret_cast<const unsigned char*>(row.data());
+  if (!plain_ || row.size() < kRowSizeBytes + bit_bytes_) return false;
+  for (std::size_t i = 0; i < plain_bits_.size(); ++i) {
+    if ((begin[kRowSizeBytes + i] & plain_bits_[i]) != plain_bits_[i]) return false;
+  }
+  RowReader reader(row);
+  reader.Take(bit_bytes_);
+  for (const Stop& stop : stops_) {
+    reader.Take(stop.skipped);
+    const std::string_view text = reader.TakeValue(schema_.columns[stop.column]);
+    Field field{text, Field::kValue, static_cast<std::uint64_t>(text.data() - reinterpret_cast<const char*>(begin))};
+    if (text.empty()) field.at = 0;
+    for (std::size_t i = stop.first; i < stop.last; ++i) fields[places_[i].key] = field;
+  }
+  return true;
+}
+
+/// Finds the fields of any row.
+void ParquetFormat::FindFields(RecordSpan record, std::vector<Field>& fields) const {
+  RowReader row(record);
   const unsigned char* const bits = row.Take(bit_bytes_);
   std::size_t bit = 0, next = 0;
-  std::vector<Field>& fields = scratch.fields;
-  fields.assign(keys_.size(), {});
   for (std::size_t i = 0; i < last_wanted_; ++i) {
     const RowColumn& column = schema_.columns[i];
     Field field;
@@ -272,26 +339,35 @@ std::uint64_t ParquetFormat::PutKeys(RecordSpan records, ScanState&, Scratch& sc
       }
     }
     if (field.is == Field::kValue) field.text = row.TakeValue(column);
-    if (table_.keys.empty()) {
-      field.is == Field::kNull ? all_[i].PutNull(out) : PutColumn(column, all_[i], field.text, out);
-      continue;
+    field.at = field.text.empty()
+                   ? 0
+                   : static_cast<std::uint64_t>(field.text.data() - reinterpret_cast<const char*>(record.data()));
+    for (; next < places_.size() && places_[next].column == i; ++next) fields[places_[next].key] = field;
+  }
+}
+
+std::uint64_t ParquetFormat::PutKeys(RecordSpan records, ScanState&, Scratch& scratch, FieldWriter& out,
+                                     KeyTally& tally) const {
+  const std::uint64_t size = LoadLittle<std::uint32_t>({reinterpret_cast<const char*>(records.data()), kRowSizeBytes});
+  const RecordSpan row = records.first(size);
+  std::vector<Field>& fields = scratch.fields;
+  fields.resize(places_.size());  // each of them is found
+  if (!FindPlainFields(row, fields)) FindFields(row, fields);
+  if (table_.keys.empty()) {
+    for (std::size_t i = 0; i < last_wanted_; ++i) {
+      fields[i].is == Field::kNull ? all_[i].PutNull(out) : PutColumn(schema_.columns[i], all_[i], fields[i].text, out);
     }
-    field.at = field.text.empty() ? 0 : static_cast<std::uint64_t>(field.text.data() - begin);
-    for (; next < wanted_.by_column.size() && wanted_.by_column[next].column == i; ++next) {
-      fields[wanted_.by_column[next].key] = field;
-    }
+    return size;
   }
   for (std::size_t k = 0; k < keys_.size(); ++k) {
-    const ValueRule& rule = keys_[k].rule();
     tally.columns[k].any = true;  // the schema gives the type, so a column may be null in all rows
     if (fields[k].is == Field::kNull) {
       ++tally.columns[k].nulls;
       keys_[k].PutNull(out);
       continue;
     }
-    const auto at = std::ranges::find(wanted_.by_column, k, &KeyColumns::Wanted::key);
-    const RowColumn& column = schema_.columns[at->column];
-    if (rule.type != NaturalType(column)) {
+    const RowColumn& column = schema_.columns[key_columns_[k]];
+    if (keys_[k].rule().type != NaturalType(column)) {
       PutKey(k, fields[k], out, tally);  // the text of a column as another type
     } else {
       PutColumn(column, keys_[k], fields[k].text, out);

@@ -313,7 +313,13 @@ void ValueKey::PutDays(std::int32_t days, FieldWriter& out) const {
 void ValueKey::PutFixed(std::string_view bytes, FieldWriter& out) const {
   KeyBytes key(out, rule_.descending);
   key.Put(keys::kText);
-  for (const char c : bytes) key.Put(static_cast<unsigned char>(c));
+  if (bytes.size() == sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes.data(), sizeof(word));
+    key.PutWord(word, sizeof(word));
+  } else {
+    for (const char c : bytes) key.Put(static_cast<unsigned char>(c));
+  }
   key.End();
 }
 
