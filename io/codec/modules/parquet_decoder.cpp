@@ -30,14 +30,12 @@ namespace {
 
 using parquet::LogicalType;
 
-/// The bytes of rows that are decoded at once. Half of them are for the columns whose values have different sizes.
+/// The least bytes of rows that are decoded at once. Half of them are for the columns whose values have different
+/// sizes.
 constexpr std::uint64_t kBlockBytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t kLeastColumnBytes = 16 << 10;
-constexpr std::uint64_t kMostStep = 8192;
-constexpr std::uint64_t kPageBytes = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMostStep = 1 << 16;
 constexpr std::int64_t kBufferBytes = 64 << 10;
-/// How many blocks of a row group may wait until the caller takes them.
-constexpr std::size_t kWaitingBlocks = 3;
 constexpr std::size_t kMostLevel = 255;
 
 /// The input for the libraries. An exception of RowFile::read becomes a Status here, and is thrown again afterwards.
@@ -297,9 +295,9 @@ bool HasVariedSize(const RowColumn& column) {
 }
 
 /// Returns how many bytes of decoded values a column with HasVariedSize() may hold, unless a single row needs more.
-std::uint64_t ColumnBytes(const RowSchema& schema) {
+std::uint64_t ColumnBytes(const RowSchema& schema, std::uint64_t step_bytes) {
   const auto count = static_cast<std::uint64_t>(std::ranges::count_if(schema.columns, HasVariedSize));
-  return std::max(kBlockBytes / 2 / std::max<std::uint64_t>(count, 1), kLeastColumnBytes);
+  return std::max(step_bytes / 2 / std::max<std::uint64_t>(count, 1), kLeastColumnBytes);
 }
 
 /// The pages of a column without its empty data pages, at which the reader of a column would stop.
@@ -327,6 +325,37 @@ struct ChunkFacts {
   std::uint64_t limit = 0;  ///< the bytes of decoded values to hold, see ColumnBytes()
 };
 
+/// Copies a few bytes faster than a call of memcpy().
+inline void CopyShort(unsigned char* to, const unsigned char* from, std::size_t bytes) {
+  const auto ends = [&](auto word) {
+    decltype(word) last;
+    std::memcpy(&word, from, sizeof(word));
+    std::memcpy(&last, from + bytes - sizeof(word), sizeof(word));
+    std::memcpy(to, &word, sizeof(word));
+    std::memcpy(to + bytes - sizeof(word), &last, sizeof(word));
+  };
+  if (bytes > 32) {
+    std::memcpy(to, from, bytes);
+  } else if (bytes > 16) {
+    std::memcpy(to, from, 16);
+    std::memcpy(to + bytes - 16, from + bytes - 16, 16);
+  } else if (bytes >= sizeof(std::uint64_t)) {
+    ends(std::uint64_t{});
+  } else if (bytes >= sizeof(std::uint32_t)) {
+    ends(std::uint32_t{});
+  } else {
+    for (std::size_t i = 0; i < bytes; ++i) to[i] = from[i];
+  }
+}
+
+/// Some of the rows in memory, and a place in each of them.
+struct RowPart {
+  std::size_t first = 0, count = 0;
+  std::size_t value = 0;         ///< the value of the column with which the part begins
+  unsigned char** at = nullptr;  ///< one address for each row
+  std::size_t offset = 0;        ///< the place is so many bytes after the address
+};
+
 /// The values of one column in some rows, which are read from a row group.
 class ColumnSource {
  public:
@@ -334,14 +363,22 @@ class ColumnSource {
   /// Forgets the rows of the last Use(), and reads on until `rows` rows are in memory. Stops earlier at the limit of
   /// ChunkFacts. Returns how many of the rows are in memory, at least one. At least `rows` rows must be left.
   virtual std::size_t Read(std::size_t rows) = 0;
-  /// Chooses the first `rows` rows in memory for the functions below.
+  /// Chooses the first `rows` rows in memory for the functions below. Several threads may then call these functions.
   virtual void Use(std::size_t rows) = 0;
-  /// Adds the size of the levels and the values of row i to sizes[i].
-  virtual void AddSizes(std::vector<std::uint64_t>& sizes) const = 0;
-  /// Writes the levels and the values of row i to to[i], and moves to[i] after them.
-  virtual void Append(std::vector<unsigned char*>& to) const = 0;
-  /// Sets bit `bit` of the bits that begin at rows[i] if row i has a value.
-  virtual void SetBits(const std::vector<unsigned char*>& rows, std::size_t bit) const = 0;
+  /// Returns true if each row has exactly one value, and no level.
+  virtual bool whole() const = 0;
+  /// Returns true if the column has the same size in each row.
+  virtual bool constant() const = 0;
+  /// Returns the memory that the values take, without the memory of the libraries.
+  virtual std::uint64_t memory_bytes() const = 0;
+  /// Returns the number of values before a row.
+  virtual std::size_t ValueOf(std::size_t row) const = 0;
+  /// Adds the size of the levels and the values of row part.first + i to sizes[i].
+  virtual void AddSizes(const RowPart& part, std::uint64_t* sizes) const = 0;
+  /// Writes the levels and the values of the rows, and moves the places after them.
+  virtual void Append(RowPart& part) const = 0;
+  /// Clears bit `bit` of the bits at the place of each row that has no value.
+  virtual void ClearBits(const RowPart& part, std::size_t bit) const = 0;
   virtual bool AtEnd() = 0;
 };
 
@@ -352,7 +389,7 @@ class TypedSource : public ColumnSource {
   static constexpr bool kBytes = ParquetType::type_num == parquet::Type::BYTE_ARRAY;
   static constexpr bool kFixed = ParquetType::type_num == parquet::Type::FIXED_LEN_BYTE_ARRAY;
   /// The values that ReadBatch() returns are pointers.
-  static constexpr bool kCopies = kBytes || kFixed;
+  static constexpr bool kPoints = kBytes || kFixed;
   static constexpr std::size_t kLeastRead = 256;
 
  public:
@@ -364,15 +401,10 @@ class TypedSource : public ColumnSource {
 
   std::size_t Read(std::size_t rows) override {
     Drop();
-    std::uint64_t limit = facts_.limit;
     for (;;) {
-      TakeValues(limit);
       std::size_t ready = WholeRows(rows);
-      if (ready == rows || (ready > 0 && held_bytes() >= limit)) return ready;
-      if (taken_levels_ < levels_) {
-        limit += facts_.limit;  // a single row needs more
-        continue;
-      }
+      const bool over = held_bytes() >= facts_.limit;
+      if (ready == rows || (ready > 0 && over)) return over ? FittingRows(ready) : ready;
       if (ReadMore(repeated() ? std::max(rows, kLeastRead) : rows - levels_) > 0) continue;
       if (read_levels_ != facts_.levels) {
         throw Refusal{"it ends after " + std::to_string(read_levels_) + " of " + std::to_string(facts_.levels) +
@@ -392,175 +424,261 @@ class TypedSource : public ColumnSource {
     used_rows_ += rows;
     if (repeated() && starts_.size() == rows) starts_.push_back(levels_);
     used_levels_ = repeated() ? starts_[rows] : rows;
-    used_values_ = 0;
-    for (std::size_t level = 0; level < used_levels_; ++level) used_values_ += Has(level) ? 1 : 0;
+    used_values_ = CountValues(0, used_levels_);
+    used_bytes_ = used_values_ == values_ ? bytes_ : SumBytes(0, used_values_);
   }
 
-  void AddSizes(std::vector<std::uint64_t>& sizes) const override {
-    std::size_t level = 0, value = 0;
-    for (std::size_t row = 0; row < rows_; ++row) {
+  bool whole() const override {
+    return !repeated() && column_.levels != RowColumn::Levels::kByte && used_values_ == rows_;
+  }
+  bool constant() const override { return !kBytes && whole(); }
+  std::uint64_t memory_bytes() const override {
+    return (definitions_.capacity() + repetitions_.capacity()) * sizeof(std::int16_t) +
+           read_.capacity() * sizeof(Stored) + arena_.capacity();
+  }
+  std::size_t ValueOf(std::size_t row) const override { return CountValues(0, repeated() ? starts_[row] : row); }
+
+  void AddSizes(const RowPart& part, std::uint64_t* sizes) const override {
+    const Stored* value = values() + part.value;
+    if (kBytes && whole()) {
+      for (std::size_t i = 0; i < part.count; ++i) {
+        const std::uint64_t bytes = SizeOf(value[i]);
+        sizes[i] += RowNumberBytes(bytes) + bytes;
+      }
+      return;
+    }
+    std::size_t level = repeated() ? starts_[part.first] : part.first;
+    for (std::size_t i = 0; i < part.count; ++i) {
       std::size_t count = 1;
-      if (column_.levels == RowColumn::Levels::kRepeated) {
-        count = starts_[row + 1] - starts_[row];
-        sizes[row] += RowNumberBytes(count) + 2 * count;
+      if (repeated()) {
+        count = starts_[part.first + i + 1] - level;
+        sizes[i] += RowNumberBytes(count) + 2 * count;
       } else if (column_.levels == RowColumn::Levels::kByte) {
-        ++sizes[row];
+        ++sizes[i];
       }
       for (const std::size_t end = level + count; level < end; ++level) {
         if (!Has(level)) continue;
-        if constexpr (kBytes) {
-          const std::uint64_t bytes = ends_[value + 1] - ends_[value];
-          sizes[row] += RowNumberBytes(bytes) + bytes;
-        } else {
-          sizes[row] += column_.value_bytes;
-        }
-        ++value;
+        const std::uint64_t bytes = SizeOf(*value++);
+        sizes[i] += bytes + (kBytes ? RowNumberBytes(bytes) : 0);
       }
     }
   }
 
-  void Append(std::vector<unsigned char*>& to) const override {
-    std::size_t level = 0, value = 0;
-    for (std::size_t row = 0; row < rows_; ++row) {
-      unsigned char* at = to[row];
+  void Append(RowPart& part) const override {
+    const Stored* value = values() + part.value;
+    if (constant()) {
+      for (std::size_t i = 0; i < part.count; ++i) PutValue(part.at[i] + part.offset, value[i]);
+      part.value += part.count;
+      part.offset += column_.value_bytes;
+      return;
+    }
+    const std::size_t offset = std::exchange(part.offset, 0);
+    if (whole()) {
+      for (std::size_t i = 0; i < part.count; ++i) part.at[i] = PutValue(part.at[i] + offset, value[i]);
+      part.value += part.count;
+      return;
+    }
+    std::size_t level = repeated() ? starts_[part.first] : part.first;
+    for (std::size_t i = 0; i < part.count; ++i) {
+      unsigned char* at = part.at[i] + offset;
       std::size_t count = 1;
-      if (column_.levels == RowColumn::Levels::kRepeated) {
-        count = starts_[row + 1] - starts_[row];
+      if (repeated()) {
+        count = starts_[part.first + i + 1] - level;
         at = PutRowNumber(at, count);
-        for (std::size_t i = level; i < level + count; ++i) {
-          *at++ = static_cast<unsigned char>(definitions_[i]);
-          *at++ = static_cast<unsigned char>(repetitions_[i]);
+        for (std::size_t one = first_level_ + level; one < first_level_ + level + count; ++one) {
+          *at++ = static_cast<unsigned char>(definitions_[one]);
+          *at++ = static_cast<unsigned char>(repetitions_[one]);
         }
       } else if (column_.levels == RowColumn::Levels::kByte) {
-        *at++ = static_cast<unsigned char>(definitions_[level]);
+        *at++ = static_cast<unsigned char>(definitions_[first_level_ + level]);
       }
       for (const std::size_t end = level + count; level < end; ++level) {
-        if (!Has(level)) continue;
-        if constexpr (kBytes) {
-          const std::uint64_t bytes = ends_[value + 1] - ends_[value];
-          at = PutRowNumber(at, bytes);
-          std::memcpy(at, arena_.data() + ends_[value], bytes);
-          at += bytes;
-        } else if constexpr (kFixed) {
-          std::memcpy(at, arena_.data() + value * column_.value_bytes, column_.value_bytes);
-          at += column_.value_bytes;
-        } else {
-          std::memcpy(at, &read_[value], sizeof(Value));
-          at += sizeof(Value);
-        }
-        ++value;
+        if (Has(level)) at = PutValue(at, *value++);
       }
-      to[row] = at;
+      part.at[i] = at;
     }
+    part.value = static_cast<std::size_t>(value - values());
   }
 
-  void SetBits(const std::vector<unsigned char*>& rows, std::size_t bit) const override {
-    for (std::size_t row = 0; row < rows_; ++row) {
-      if (Has(row)) rows[row][bit / 8] = static_cast<unsigned char>(rows[row][bit / 8] | 1u << bit % 8);
+  void ClearBits(const RowPart& part, std::size_t bit) const override {
+    const auto mask = static_cast<unsigned char>(~(1u << bit % 8));
+    for (std::size_t i = 0; i < part.count; ++i) {
+      if (!Has(part.first + i)) part.at[i][part.offset + bit / 8] &= mask;
     }
   }
 
   bool AtEnd() override { return used_levels_ == levels_ && read_levels_ == facts_.levels; }
 
  private:
+  /// A vector of bool has no addresses.
+  using Stored = std::conditional_t<std::is_same_v<Value, bool>, unsigned char, Value>;
+  static_assert(sizeof(Stored) == sizeof(Value));
+
   bool Has(std::size_t level) const {
-    return column_.max_definition == 0 || definitions_[level] == column_.max_definition;
+    return column_.max_definition == 0 || definitions_[first_level_ + level] == column_.max_definition;
+  }
+  const Stored* values() const { return read_.data() + first_value_; }
+  std::uint64_t SizeOf([[maybe_unused]] const Stored& value) const {
+    if constexpr (kBytes) {
+      return value.len;
+    } else {
+      return column_.value_bytes;
+    }
+  }
+  /// Writes a value, after its size if it has one. Returns the address after the value.
+  unsigned char* PutValue(unsigned char* to, const Stored& value) const {
+    if constexpr (kBytes) {
+      to = PutRowNumber(to, value.len);
+      CopyShort(to, value.ptr, value.len);
+      return to + value.len;
+    } else if constexpr (kFixed) {
+      CopyShort(to, value.ptr, column_.value_bytes);
+      return to + column_.value_bytes;
+    } else {
+      std::memcpy(to, &value, sizeof(value));
+      return to + sizeof(value);
+    }
   }
 
   bool repeated() const { return column_.levels == RowColumn::Levels::kRepeated; }
-  std::uint64_t held_bytes() const {
-    return arena_.size() + levels_ * sizeof(std::int16_t) + values_ * (kCopies ? sizeof(std::uint64_t) : sizeof(Value));
+  std::uint64_t held_bytes() const { return bytes_ + levels_ * sizeof(std::int16_t) + values_ * sizeof(Value); }
+
+  /// Returns how many of the levels [begin, end) in memory have a value.
+  std::size_t CountValues(std::size_t begin, std::size_t end) const {
+    if (levels_ == values_) return end - begin;
+    const std::int16_t* const levels = definitions_.data() + first_level_;
+    std::size_t count = 0;
+    for (std::size_t i = begin; i < end; ++i) count += levels[i] == column_.max_definition ? 1 : 0;
+    return count;
+  }
+  /// Returns the size of the bytes to which the values [begin, end) in memory point.
+  std::uint64_t SumBytes(std::size_t begin, std::size_t end) const {
+    if constexpr (!kPoints) return 0;
+    std::uint64_t bytes = 0;
+    for (std::size_t i = begin; i < end; ++i) bytes += SizeOf(values()[i]);
+    return bytes;
   }
 
   /// Removes the levels and values of the rows of the last Use().
   void Drop() {
     starts_.clear();
     seen_levels_ = 0;
+    rows_ = 0;
     const std::size_t levels = std::exchange(used_levels_, 0), values = std::exchange(used_values_, 0);
-    if (levels == 0) return;
+    first_level_ += levels;
     levels_ -= levels;
-    taken_levels_ -= levels;
+    first_value_ += values;
     values_ -= values;
-    if (column_.max_definition > 0)
-      std::copy_n(definitions_.begin() + static_cast<std::ptrdiff_t>(levels), levels_, definitions_.begin());
-    if (repeated())
-      std::copy_n(repetitions_.begin() + static_cast<std::ptrdiff_t>(levels), levels_, repetitions_.begin());
-    if constexpr (kBytes) {
-      const std::uint64_t bytes = ends_[values];
-      arena_.erase(arena_.begin(), arena_.begin() + static_cast<std::ptrdiff_t>(bytes));
-      for (std::size_t i = 0; i <= values_; ++i) ends_[i] = ends_[i + values] - bytes;
-      ends_.resize(values_ + 1);
-    } else if constexpr (kFixed) {
-      arena_.erase(arena_.begin(), arena_.begin() + static_cast<std::ptrdiff_t>(values * column_.value_bytes));
-    } else {
-      std::copy_n(read_.data() + values, values_, read_.data());
+    bytes_ -= std::exchange(used_bytes_, 0);
+    own_values_ -= std::min(own_values_, values);
+    if (own_values_ > 0) return;
+    arena_.clear();
+    if (arena_.capacity() > 2 * kBlockBytes) arena_ = {};
+  }
+
+  /// Moves what is in memory to the beginning of its buffers.
+  void MoveToFront() {
+    const auto move = [](auto& buffer, std::size_t first, std::size_t count) {
+      if (first > 0 && count > 0) std::copy_n(buffer.data() + first, count, buffer.data());
+    };
+    if (column_.max_definition > 0) move(definitions_, first_level_, levels_);
+    if (repeated()) move(repetitions_, first_level_, levels_);
+    move(read_, first_value_, values_);
+    first_level_ = first_value_ = 0;
+  }
+
+  /// Copies the bytes of the values in memory to `arena_`: the bytes may be a part of a page, which the next
+  /// ReadBatch() frees.
+  void OwnValues() {
+    if constexpr (kPoints) {
+      if (own_values_ == values_) return;
+      std::uint64_t added = SumBytes(own_values_, values_);
+      if (added > arena_.capacity() - arena_.size()) {
+        std::vector<unsigned char> grown;
+        grown.reserve(2 * bytes_ + kLeastRead);
+        std::swap(grown, arena_);
+        CopyValues(0, own_values_);
+        CopyValues(own_values_, values_);
+      } else {
+        CopyValues(own_values_, values_);
+      }
+      own_values_ = values_;
+    }
+  }
+  void CopyValues(std::size_t begin, std::size_t end) {
+    for (std::size_t i = first_value_ + begin; i < first_value_ + end; ++i) {
+      const std::size_t at = arena_.size();
+      arena_.insert(arena_.end(), read_[i].ptr, read_[i].ptr + SizeOf(read_[i]));
+      read_[i].ptr = arena_.data() + at;
     }
   }
 
-  /// Reads at most `count` more levels and their values. Returns the number of levels, which is 0 only at the end. The
-  /// values before must be taken, because their pointers become invalid.
+  /// Reads at most `count` more levels and their values. Returns the number of levels, which is 0 only at the end.
   std::size_t ReadMore(std::size_t count) {
+    MoveToFront();
+    OwnValues();
     if (column_.max_definition > 0 && definitions_.size() < levels_ + count) definitions_.resize(levels_ + count);
     if (repeated() && repetitions_.size() < levels_ + count) repetitions_.resize(levels_ + count);
-    const std::size_t begin = kCopies ? 0 : values_;
-    if (read_.size() < begin + count) read_.resize(begin + count);
+    if (read_.size() < values_ + count) read_.resize(values_ + count);
     std::int64_t values = 0;
-    const std::int64_t got = reader_->ReadBatch(
-        static_cast<std::int64_t>(count), column_.max_definition > 0 ? definitions_.data() + levels_ : nullptr,
-        repeated() ? repetitions_.data() + levels_ : nullptr, reinterpret_cast<Value*>(read_.data() + begin), &values);
+    const std::int64_t got = reader_->ReadBatch(static_cast<std::int64_t>(count),
+                                                column_.max_definition > 0 ? definitions_.data() + levels_ : nullptr,
+                                                repeated() ? repetitions_.data() + levels_ : nullptr,
+                                                reinterpret_cast<Value*>(read_.data() + values_), &values);
     if (got < 0 || values < 0 || got > static_cast<std::int64_t>(count) || values > got) {
       throw Refusal{"its pages have wrong numbers of values"};
     }
     CheckLevels(static_cast<std::size_t>(got), static_cast<std::size_t>(values));
     levels_ += static_cast<std::size_t>(got);
     read_levels_ += static_cast<std::uint64_t>(got);
-    next_value_ = 0;
-    if constexpr (!kCopies) values_ += static_cast<std::size_t>(values);
+    values_ += static_cast<std::size_t>(values);
+    bytes_ += SumBytes(values_ - static_cast<std::size_t>(values), values_);
     return static_cast<std::size_t>(got);
-  }
-
-  /// Takes values of the last ReadMore() until all are taken or the column holds `limit` bytes. Copies values that are
-  /// pointers: they point into a page, or many of them point to the same bytes of a dictionary.
-  void TakeValues(std::uint64_t limit) {
-    if constexpr (kCopies) {
-      for (; taken_levels_ < levels_ && held_bytes() < limit; ++taken_levels_) {
-        if (!Has(taken_levels_)) continue;
-        const Value& value = read_[next_value_++];
-        std::size_t bytes = column_.value_bytes;
-        if constexpr (kBytes) bytes = value.len;
-        arena_.insert(arena_.end(), value.ptr, value.ptr + bytes);
-        if constexpr (kBytes) ends_.push_back(arena_.size());
-        ++values_;
-      }
-    } else {
-      taken_levels_ = levels_;
-    }
   }
 
   /// Returns how many of the first `most` rows are in memory with all their values. The last list of a column is whole
   /// only once the end of the column is known.
   std::size_t WholeRows(std::size_t most) {
-    if (!repeated()) return std::min(taken_levels_, most);
+    if (!repeated()) return std::min(levels_, most);
     for (; seen_levels_ < levels_ && starts_.size() <= most; ++seen_levels_) {
-      if (repetitions_[seen_levels_] == 0) starts_.push_back(seen_levels_);
+      if (repetitions_[first_level_ + seen_levels_] == 0) starts_.push_back(seen_levels_);
     }
     if (seen_levels_ > 0 && (starts_.empty() || starts_[0] != 0)) throw Refusal{"its first value continues a row"};
-    const auto whole = std::ranges::upper_bound(starts_, taken_levels_) - starts_.begin();
-    return whole > 0 ? static_cast<std::size_t>(whole) - 1 : 0;
+    return starts_.empty() ? 0 : starts_.size() - 1;
+  }
+
+  /// Returns how many of the first `rows` rows are below the limit of ChunkFacts, and the row that reaches the limit.
+  std::size_t FittingRows(std::size_t rows) const {
+    std::uint64_t held = 0;
+    std::size_t level = 0, value = 0;
+    for (std::size_t row = 0; row < rows; ++row) {
+      for (const std::size_t end = repeated() ? starts_[row + 1] : row + 1; level < end; ++level) {
+        held += sizeof(std::int16_t);
+        if (!Has(level)) continue;
+        held += sizeof(Value) + (kPoints ? SizeOf(values()[value]) : 0);
+        ++value;
+      }
+      if (held >= facts_.limit) return row + 1;
+    }
+    return rows;
   }
 
   /// Throws if the levels that were just read do not fit the values and the schema.
   void CheckLevels(std::size_t levels, std::size_t values) {
-    std::size_t present = levels;
     if (column_.max_definition > 0) {
-      const auto begin = definitions_.begin() + static_cast<std::ptrdiff_t>(levels_),
-                 end = begin + static_cast<std::ptrdiff_t>(levels);
-      present = static_cast<std::size_t>(std::count(begin, end, std::int16_t{column_.max_definition}));
-      const auto wrong = [&](std::int16_t level) { return level < 0 || level > column_.max_definition; };
-      if (std::any_of(begin, end, wrong)) throw Refusal{"a definition level is too large"};
+      const std::int16_t* const read = definitions_.data() + levels_;
+      std::size_t present = 0;
+      unsigned most = 0;
+      for (std::size_t i = 0; i < levels; ++i) {
+        present += read[i] == column_.max_definition ? 1 : 0;
+        most = std::max<unsigned>(most, static_cast<std::uint16_t>(read[i]));
+      }
+      if (most > column_.max_definition) throw Refusal{"a definition level is too large"};
+      if (present != values) throw Refusal{"its definition levels do not fit its values"};
+    } else if (levels != values) {
+      throw Refusal{"its definition levels do not fit its values"};
     }
-    if (present != values) throw Refusal{"its definition levels do not fit its values"};
-    if (column_.levels != RowColumn::Levels::kRepeated) return;
+    if (!repeated()) return;
     // A value continues a list only if it is an element of this list, and if the value before is one.
     for (std::size_t i = levels_; i < levels_ + levels; ++i) {
       const std::int16_t lists = lists_[static_cast<std::size_t>(definitions_[i])];
@@ -571,10 +689,6 @@ class TypedSource : public ColumnSource {
     }
   }
 
-  /// A vector of bool has no addresses.
-  using Stored = std::conditional_t<std::is_same_v<Value, bool>, unsigned char, Value>;
-  static_assert(sizeof(Stored) == sizeof(Value));
-
   const RowColumn& column_;
   const ChunkFacts facts_;
   const std::vector<std::int16_t> lists_;  ///< see PresentLists()
@@ -582,16 +696,17 @@ class TypedSource : public ColumnSource {
   std::int16_t lists_before_ = 0;                  ///< `lists_` of the last level that was read
   std::size_t rows_ = 0;                           ///< the rows of the last Use()
   std::uint64_t used_rows_ = 0, read_levels_ = 0;  ///< so far in the row group
-  // How many levels and values are in memory, and how many of them belong to the current rows.
+  // The levels and values in memory begin at first_level_ and first_value_ of their buffers. `bytes_` is the size of
+  // the bytes to which values point. The first ones belong to the current rows.
+  std::size_t first_level_ = 0, first_value_ = 0;
   std::size_t levels_ = 0, values_ = 0, used_levels_ = 0, used_values_ = 0;
-  std::size_t taken_levels_ = 0;  ///< the levels whose values are taken
-  std::size_t next_value_ = 0;    ///< the first value in `read_` that is not taken
-  std::size_t seen_levels_ = 0;   ///< the levels whose rows are in `starts_`
+  std::uint64_t bytes_ = 0, used_bytes_ = 0;
+  std::size_t seen_levels_ = 0;  ///< the levels whose rows are in `starts_`
   std::vector<std::int16_t> definitions_, repetitions_;
   std::vector<Stored> read_;
-  std::vector<unsigned char> arena_;    ///< the bytes of the values, for types whose values are pointers
-  std::vector<std::uint64_t> ends_{0};  ///< value i has the bytes [ends_[i], ends_[i + 1]) of `arena_`
-  std::vector<std::size_t> starts_;     ///< the first level of each row, and the level after the last row
+  std::vector<unsigned char> arena_;  ///< the bytes of the first `own_values_` values, for values that are pointers
+  std::size_t own_values_ = 0;
+  std::vector<std::size_t> starts_;  ///< the first level of each row, and the level after the last row
 };
 
 /// A Parquet file with its schema, which several threads read.
@@ -599,7 +714,7 @@ class OpenFile {
  public:
   OpenFile(RowFile file, std::uint64_t most_footer) : source_(std::make_shared<SourceFile>(std::move(file))) {
     CheckMagic(most_footer);
-    parquet::ReaderProperties properties(arrow::system_memory_pool());
+    parquet::ReaderProperties properties(&pool_);
     properties.enable_buffered_stream();
     properties.set_buffer_size(kBufferBytes);
     properties.set_page_checksum_verification(true);
@@ -625,15 +740,17 @@ class OpenFile {
   const parquet::FileMetaData& metadata() const { return *metadata_; }
   const RowSchema& schema() const { return schema_; }
   int groups() const { return metadata_->num_row_groups(); }
+  /// Returns the memory that the libraries take now.
+  std::uint64_t library_bytes() const { return static_cast<std::uint64_t>(pool_.bytes_allocated()); }
 
   /// Opens the columns of a row group. Thread-safe.
-  std::vector<std::unique_ptr<ColumnSource>> Columns(int group) {
+  std::vector<std::unique_ptr<ColumnSource>> Columns(int group, std::uint64_t step_bytes) {
     const std::lock_guard lock(mutex_);
     std::vector<std::unique_ptr<ColumnSource>> columns;
     std::size_t number = 0;
     const auto open = [&] {
       const std::shared_ptr<parquet::RowGroupReader> reader = reader_->RowGroup(group);
-      const std::uint64_t limit = ColumnBytes(schema_);
+      const std::uint64_t limit = ColumnBytes(schema_, step_bytes);
       for (; number < schema_.columns.size(); ++number) {
         const RowColumn& column = schema_.columns[number];
         const int i = static_cast<int>(number);
@@ -644,7 +761,7 @@ class OpenFile {
                                static_cast<std::uint64_t>(levels),
                                HasVariedSize(column) ? limit : std::numeric_limits<std::uint64_t>::max()};
         const std::shared_ptr<parquet::ColumnReader> source = parquet::ColumnReader::Make(
-            descriptor, std::make_unique<FilledPages>(reader->GetColumnPageReader(i)), arrow::system_memory_pool());
+            descriptor, std::make_unique<FilledPages>(reader->GetColumnPageReader(i)), &pool_);
         const auto make = [&](auto type) -> std::unique_ptr<ColumnSource> {
           return std::make_unique<TypedSource<decltype(type)>>(column, facts, source);
         };
@@ -734,120 +851,246 @@ class OpenFile {
   }
 
   const std::shared_ptr<SourceFile> source_;
+  arrow::ProxyMemoryPool pool_{arrow::system_memory_pool()};
   std::unique_ptr<parquet::ParquetFileReader> reader_;
   std::shared_ptr<parquet::FileMetaData> metadata_;
   RowSchema schema_;
   std::mutex mutex_;
 };
 
-/// Decodes the rows of one row group.
+/// Memory for rows that is used again and again.
+struct RowBlock {
+  std::unique_ptr<unsigned char[]> bytes;
+  std::size_t room = 0, size = 0;
+
+  void Resize(std::size_t wanted) {
+    if (wanted > room) {
+      bytes = std::make_unique_for_overwrite<unsigned char[]>(wanted);
+      room = wanted;
+    }
+    size = wanted;
+  }
+};
+
+/// How a row group is decoded. Each step reads about `step_bytes` of rows. `split` is the number of threads that shall
+/// work on a step.
+struct StepPlan {
+  std::uint64_t step_bytes = kBlockBytes;
+  std::size_t split = 1;
+};
+
+/// Decodes the rows of one row group in steps: BeginStep(), ReadPart() for each part, EndReading(), and WritePart() for
+/// each part. Several threads may call ReadPart() or WritePart() at the same time, with different parts.
 class GroupDecoder {
  public:
-  GroupDecoder(OpenFile& file, int group)
+  /// The buffers of a thread.
+  struct Scratch {
+    std::vector<std::uint64_t> sizes;
+    std::vector<unsigned char*> at;
+    std::vector<std::size_t> values;
+  };
+
+  GroupDecoder(OpenFile& file, int group, const StepPlan& plan)
       : file_(file),
         group_(group),
+        plan_(plan),
         bits_(file.schema().bit_bytes()),
-        columns_(file.Columns(group)),
+        columns_(file.Columns(group, plan.step_bytes)),
         left_(static_cast<std::uint64_t>(file.metadata().RowGroup(group)->num_rows())) {
-    // Other columns than these stop at their limits.
+    // Columns with HasVariedSize() stop at their limits.
     std::uint64_t row = kRowSizeBytes + bits_;
     for (const RowColumn& column : file.schema().columns) row += HasVariedSize(column) ? 1 : column.value_bytes + 1;
-    most_step_ = std::clamp<std::uint64_t>(kBlockBytes / 2 / row, 1, kMostStep);
+    most_step_ = std::clamp<std::uint64_t>(plan.step_bytes / 2 / row, 1, kMostStep);
     step_ = most_step_;
   }
 
-  /// Replaces `block` by the next rows. Returns false at the end.
-  bool Next(std::vector<unsigned char>& block) {
-    if (left_ == 0) return false;
-    auto rows = static_cast<std::size_t>(std::min(step_, left_));
-    std::size_t number = 0;
-    const auto place = [&] { return file_.Place(group_, number); };
-    const auto read = [&] {
-      for (; number < columns_.size(); ++number) rows = columns_[number]->Read(rows);
-    };
+  bool done() const { return left_ == 0; }
+
+  /// Returns the number of parts for ReadPart().
+  std::size_t BeginStep() {
+    asked_ = static_cast<std::size_t>(std::min(step_, left_));
+    const std::size_t parts =
+        std::max<std::size_t>(1, plan_.split == 1 ? 1 : std::min(columns_.size(), 2 * plan_.split));
+    parts_.assign(parts, {});
+    return parts;
+  }
+
+  /// Reads some of the columns. EndReading() throws the exceptions. Refuses the file if the libraries take more than
+  /// `limit` bytes.
+  void ReadPart(std::size_t number, std::uint64_t limit) {
+    Part& part = parts_[number];
+    const std::size_t begin = columns_.size() * number / parts_.size();
+    const std::size_t end = columns_.size() * (number + 1) / parts_.size();
+    std::size_t column = begin;
+    part.rows = asked_;
     try {
-      file_.Run(read, [] { return std::string(); });
-      for (const auto& column : columns_) column->Use(rows);
-      left_ -= rows;
-      step_ = std::min<std::uint64_t>(2 * rows, most_step_);  // a column that stops later would hold needless rows
-      if (left_ == 0) {
-        const auto end = [&] {
-          for (number = 0; number < columns_.size(); ++number) {
-            if (!columns_[number]->AtEnd()) throw Refusal{"it has more values than the row group has rows"};
-          }
-        };
-        file_.Run(end, [] { return std::string(); });
-      }
-    } catch (const Refusal& refusal) {
-      throw Refusal{place() + refusal.why, refusal.needed};
+      const auto read = [&] {
+        for (; column < end; ++column) {
+          part.rows = columns_[column]->Read(part.rows);
+          part.memory += columns_[column]->memory_bytes();
+          const std::uint64_t taken = file_.library_bytes();
+          if (taken <= limit) continue;
+          // The other columns will take about as much.
+          const std::uint64_t needed = taken * (end - begin) / (column + 1 - begin);
+          column = columns_.size();
+          throw Refusal{"decoding " + std::to_string(columns_.size()) + " columns takes too much memory", needed};
+        }
+      };
+      Run(column, read);
+    } catch (...) {
+      part.failure = std::current_exception();
     }
-    sizes_.assign(rows, kRowSizeBytes + bits_);
-    for (const auto& column : columns_) column->AddSizes(sizes_);
-    const std::uint64_t all = std::accumulate(sizes_.begin(), sizes_.end(), std::uint64_t{0});
-    block.assign(all, 0);
-    at_.resize(rows);
-    unsigned char* to = block.data();
-    for (std::size_t row = 0; row < rows; ++row) {
-      if (sizes_[row] > std::numeric_limits<std::uint32_t>::max()) throw Refusal{place() + "a row has more than 4 GiB"};
-      const auto size = static_cast<std::uint32_t>(sizes_[row]);
-      std::memcpy(to, &size, sizeof(size));
-      at_[row] = to + kRowSizeBytes;
-      to += size;
+  }
+
+  /// Returns the number of parts for WritePart().
+  std::size_t EndReading() {
+    std::size_t rows = asked_;
+    memory_bytes_ = 0;
+    for (const Part& part : parts_) {
+      if (part.failure) std::rethrow_exception(part.failure);
+      rows = std::min(rows, part.rows);
+      memory_bytes_ += part.memory;
     }
+    rows_ = rows;
+    left_ -= rows;
+    step_ = std::min<std::uint64_t>(2 * rows, most_step_);  // a column that stops later would hold needless rows
+    constant_bytes_ = kRowSizeBytes + bits_;
+    row_bits_.assign(bits_, 0);
     std::size_t bit = 0;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
-      if (file_.schema().columns[i].levels == RowColumn::Levels::kBit) columns_[i]->SetBits(at_, bit++);
+      const RowColumn& column = file_.schema().columns[i];
+      columns_[i]->Use(rows);
+      if (columns_[i]->constant()) constant_bytes_ += column.value_bytes;
+      if (column.levels != RowColumn::Levels::kBit) continue;
+      row_bits_[bit / 8] = static_cast<unsigned char>(row_bits_[bit / 8] | 1u << bit % 8);
+      ++bit;
     }
-    for (unsigned char*& at : at_) at += bits_;
-    for (const auto& column : columns_) column->Append(at_);
-    return true;
+    if (left_ == 0) {
+      std::size_t number = 0;
+      Run(number, [&] {
+        for (; number < columns_.size(); ++number) {
+          if (!columns_[number]->AtEnd()) throw Refusal{"it has more values than the row group has rows"};
+        }
+      });
+    }
+    write_parts_ = std::clamp<std::size_t>(rows * constant_bytes_ / (kBlockBytes / 2), 1, plan_.split);
+    return write_parts_;
   }
+
+  /// Writes some of the rows.
+  void WritePart(std::size_t number, RowBlock& block, Scratch& scratch) {
+    const std::size_t first = rows_ * number / write_parts_, rows = rows_ * (number + 1) / write_parts_ - first;
+    std::vector<std::uint64_t>& sizes = scratch.sizes;
+    sizes.assign(rows, constant_bytes_);
+    scratch.values.resize(columns_.size());
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      scratch.values[i] = columns_[i]->ValueOf(first);
+      if (!columns_[i]->constant())
+        columns_[i]->AddSizes({.first = first, .count = rows, .value = scratch.values[i]}, sizes.data());
+    }
+    const std::uint64_t all = std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0});
+    block.Resize(all);
+    // The rows of a tile stay in the cache while their columns are written.
+    constexpr std::uint64_t kTileBytes = 32 << 10;
+    const std::size_t tile = std::clamp<std::size_t>(kTileBytes * rows / all, 8, 1024);
+    scratch.at.resize(tile);
+    unsigned char* to = block.bytes.get();
+    for (std::size_t begin = 0; begin < rows; begin += tile) {
+      RowPart part{first + begin, std::min(tile, rows - begin), 0, scratch.at.data(), kRowSizeBytes};
+      for (std::size_t i = 0; i < part.count; ++i) {
+        const std::uint64_t row = sizes[begin + i];
+        if (row > std::numeric_limits<std::uint32_t>::max())
+          throw Refusal{Place(columns_.size()) + "a row has more than 4 GiB"};
+        const auto size = static_cast<std::uint32_t>(row);
+        std::memcpy(to, &size, sizeof(size));
+        std::memcpy(to + kRowSizeBytes, row_bits_.data(), bits_);
+        part.at[i] = to;
+        to += size;
+      }
+      std::size_t bit = 0;
+      for (std::size_t i = 0; i < columns_.size(); ++i) {
+        if (file_.schema().columns[i].levels != RowColumn::Levels::kBit) continue;
+        if (!columns_[i]->whole()) columns_[i]->ClearBits(part, bit);
+        ++bit;
+      }
+      part.offset += bits_;
+      for (std::size_t i = 0; i < columns_.size(); ++i) {
+        part.value = scratch.values[i];
+        columns_[i]->Append(part);
+        scratch.values[i] = part.value;
+      }
+    }
+  }
+
+  /// Returns the memory of the values of the last step, without the memory of the libraries.
+  std::uint64_t memory_bytes() const { return memory_bytes_; }
 
  private:
+  struct Part {
+    std::size_t rows = 0;
+    std::uint64_t memory = 0;
+    std::exception_ptr failure;
+  };
+
+  std::string Place(std::size_t column) const { return file_.Place(group_, column); }
+  /// Runs a step of the libraries. `column` is the column of which messages speak.
+  template <typename Step>
+  void Run(const std::size_t& column, Step step) {
+    try {
+      file_.Run(step, [] { return std::string(); });
+    } catch (const Refusal& refusal) {
+      throw Refusal{Place(column) + refusal.why, refusal.needed};
+    }
+  }
+
   OpenFile& file_;
   const int group_;
+  const StepPlan plan_;
   const std::size_t bits_;
-  std::vector<std::unique_ptr<ColumnSource>> columns_;
+  const std::vector<std::unique_ptr<ColumnSource>> columns_;
   std::uint64_t left_;
-  std::uint64_t step_ = 1, most_step_ = 1;  ///< how many rows the next block has at most, and any block
-  std::vector<std::uint64_t> sizes_;
-  std::vector<unsigned char*> at_;
+  std::uint64_t step_ = 1, most_step_ = 1;  ///< how many rows the next step has at most, and any step
+  std::size_t asked_ = 0, rows_ = 0;        ///< the rows of this step, before and after the columns were read
+  std::vector<Part> parts_;
+  std::uint64_t memory_bytes_ = 0;
+  std::size_t write_parts_ = 1;
+  std::uint64_t constant_bytes_ = 0;     ///< the size of a row without the columns whose sizes differ
+  std::vector<unsigned char> row_bits_;  ///< the bits of a row without nulls
 };
 
-/// Returns about how much memory decoding a row group takes: a page and a buffer of each column, a dictionary, decoded
-/// values, and the rows.
-std::uint64_t GroupBytes(const RowSchema& schema, const parquet::FileMetaData& metadata, int group) {
-  const std::unique_ptr<parquet::RowGroupMetaData> row_group = metadata.RowGroup(group);
-  const auto varied = static_cast<std::uint64_t>(std::ranges::count_if(schema.columns, HasVariedSize));
-  const std::uint64_t values = varied * ColumnBytes(schema);
-  // The buffer of a column doubles when it is full.
-  std::uint64_t bytes = (kWaitingBlocks + 3) * (kBlockBytes / 2 + std::max(values, kBlockBytes / 2)) + 2 * values;
+/// Returns an upper bound of the memory that decoding a row group takes.
+std::uint64_t GroupBytes(const OpenFile& file, int group, const StepPlan& plan) {
+  const std::unique_ptr<parquet::RowGroupMetaData> row_group = file.metadata().RowGroup(group);
+  std::uint64_t bytes = 4 * plan.step_bytes, most_stored = 0;
   for (int i = 0; i < row_group->num_columns(); ++i) {
     const std::unique_ptr<parquet::ColumnChunkMetaData> chunk = row_group->ColumnChunk(i);
-    const auto at_most_page = [](std::int64_t size) {
-      return std::min(static_cast<std::uint64_t>(std::max<std::int64_t>(size, 0)), kPageBytes);
-    };
-    const std::uint64_t page = at_most_page(chunk->total_uncompressed_size());
-    bytes +=
-        page + at_most_page(chunk->total_compressed_size()) + kBufferBytes + (chunk->has_dictionary_page() ? page : 0);
+    const auto positive = [](std::int64_t size) { return static_cast<std::uint64_t>(std::max<std::int64_t>(size, 0)); };
+    most_stored = std::max(most_stored, positive(chunk->total_compressed_size()));
+    const std::uint64_t values = positive(chunk->total_uncompressed_size());
+    // A dictionary is decoded, and its strings get pointers.
+    bytes += (chunk->has_dictionary_page() ? 3 : 1) * values + static_cast<std::uint64_t>(kBufferBytes);
   }
-  return bytes;
+  return bytes + plan.split * most_stored;
 }
 
+/// Decodes row groups. The threads take steps of the first row groups first.
 class ParquetDecoder : public RowDecoder {
  public:
   ParquetDecoder(RowFile file, const RowDecoderOptions& options)
-      : file_(std::move(file), options.memory_bytes), header_(file_.schema().Header()) {
+      : file_(std::move(file), options.memory_bytes),
+        header_(file_.schema().Header()),
+        memory_(options.memory_bytes),
+        threads_(std::max(1u, options.threads)) {
+    // The threads share the work on a row group if there are fewer row groups than threads, or too little memory for as
+    // many row groups.
     std::uint64_t most = 0;
-    for (int group = 0; group < file_.groups(); ++group)
-      most = std::max(most, GroupBytes(file_.schema(), file_.metadata(), group));
-    if (most > options.memory_bytes) {
-      throw Refusal{"decoding its " + std::to_string(file_.schema().columns.size()) + " columns takes too much memory",
-                    most};
-    }
-    threads_ = static_cast<unsigned>(
-        std::min<std::uint64_t>({std::max(1u, options.threads), most == 0 ? 1 : options.memory_bytes / most,
-                                 static_cast<std::uint64_t>(file_.groups())}));
+    for (int group = 0; group < file_.groups(); ++group) most = std::max(most, GroupBytes(file_, group, plan_));
+    const std::uint64_t beside = std::clamp<std::uint64_t>(memory_ / std::max<std::uint64_t>(most, 1), 1, threads_);
+    const auto groups =
+        std::max<std::uint64_t>(1, std::min<std::uint64_t>(beside, static_cast<std::uint64_t>(file_.groups())));
+    plan_.split = (threads_ + groups - 1) / groups;
+    plan_.step_bytes =
+        std::clamp(plan_.split * kBlockBytes, kBlockBytes, std::clamp(memory_ / 32, kBlockBytes, 8 * kBlockBytes));
   }
   ~ParquetDecoder() override {
     {
@@ -859,27 +1102,33 @@ class ParquetDecoder : public RowDecoder {
   }
 
   std::uint64_t Read(std::span<std::byte> out) override {
-    if (header_taken_ < header_.size()) return Give(header_, header_taken_, out);
-    while (block_taken_ == block_.size()) {
+    if (header_taken_ < header_.size()) return Give(header_.data(), header_.size(), header_taken_, out);
+    while (block_taken_ == block_.size) {
       block_taken_ = 0;
-      block_.clear();
+      block_.size = 0;
       if (!NextBlock()) return 0;
     }
-    return Give(block_, block_taken_, out);
+    return Give(block_.bytes.get(), block_.size, block_taken_, out);
   }
 
  private:
+  /// A row group.
   struct Unit {
-    std::deque<std::vector<unsigned char>> blocks;
-    std::uint64_t bytes = 0;  ///< the size of the blocks
-    bool done = false;
+    int group = 0;
+    std::uint64_t cost = 0;  ///< the memory that the row group is expected to take
+    std::unique_ptr<GroupDecoder> decoder;
+    enum : std::uint8_t { kOpening, kIdle, kReading, kWriting, kDone } phase = kOpening;
+    // Threads take the parts [next, parts) of the phase, and `running` threads work on the phase.
+    std::size_t next = 0, parts = 0, running = 0;
+    std::vector<RowBlock> made;  ///< the blocks of this step
+    std::deque<RowBlock> blocks;
     std::exception_ptr failure;
+    bool ended() const { return phase == kDone && running == 0; }
   };
 
-  template <typename Bytes>
-  static std::uint64_t Give(const Bytes& bytes, std::size_t& taken, std::span<std::byte> out) {
-    const std::size_t count = std::min(out.size(), bytes.size() - taken);
-    std::memcpy(out.data(), bytes.data() + taken, count);
+  static std::uint64_t Give(const void* bytes, std::size_t size, std::size_t& taken, std::span<std::byte> out) {
+    const std::size_t count = std::min(out.size(), size - taken);
+    std::memcpy(out.data(), static_cast<const std::byte*>(bytes) + taken, count);
     taken += count;
     return count;
   }
@@ -889,95 +1138,191 @@ class ParquetDecoder : public RowDecoder {
       started_ = true;
       while (workers_.size() < threads_ && StartThread(workers_, [this] { Work(); }).empty()) continue;
     }
-    return workers_.empty() ? DecodeNext() : TakeNext();
-  }
-
-  /// Decodes the next block on the caller's thread.
-  bool DecodeNext() {
-    for (;;) {
-      if (!own_) {
-        if (next_group_ == file_.groups()) return false;
-        own_ = std::make_unique<GroupDecoder>(file_, next_group_++);
-      }
-      if (own_->Next(block_)) return true;
-      own_.reset();
-    }
-  }
-
-  bool TakeNext() {
     std::unique_lock lock(mutex_);
     for (;;) {
-      changed_.wait(lock, [&] {
-        return units_.empty() ? next_group_ == file_.groups() : units_.front()->done || !units_.front()->blocks.empty();
-      });
-      if (units_.empty()) return false;
-      Unit& unit = *units_.front();
-      if (!unit.blocks.empty()) {
-        block_ = std::move(unit.blocks.front());
-        unit.blocks.pop_front();
-        unit.bytes -= block_.size();
-        changed_.notify_all();
-        return true;
+      while (!units_.empty() && units_.front()->blocks.empty() && units_.front()->ended()) {
+        if (units_.front()->failure) std::rethrow_exception(units_.front()->failure);
+        units_.pop_front();
       }
-      if (unit.failure) std::rethrow_exception(unit.failure);
-      units_.pop_front();
-      changed_.notify_all();
+      if (units_.empty() && next_group_ == file_.groups()) return false;
+      if (!units_.empty() && !units_.front()->blocks.empty()) break;
+      if (workers_.empty()) {
+        Step(lock, scratch_);
+      } else {
+        changed_.notify_one();
+        given_.wait(lock,
+                    [&] { return !units_.empty() && (!units_.front()->blocks.empty() || units_.front()->ended()); });
+      }
     }
+    Unit& unit = *units_.front();
+    if (block_.room > 0 && spare_.size() < kMostSpare && kMostSpare * block_.room <= memory_ / 16) {
+      spare_.push_back(std::move(block_));
+    }
+    block_ = std::move(unit.blocks.front());
+    unit.blocks.pop_front();
+    waiting_bytes_ -= block_.size;
+    changed_.notify_one();
+    return true;
   }
 
   void Work() {
+    GroupDecoder::Scratch scratch;
     std::unique_lock lock(mutex_);
-    for (;;) {
-      changed_.wait(lock, [&] { return stop_ || next_group_ == file_.groups() || units_.size() < threads_; });
-      if (stop_ || next_group_ == file_.groups()) return;
-      const std::shared_ptr<Unit> unit = units_.emplace_back(std::make_shared<Unit>());
-      const int group = next_group_++;
-      lock.unlock();
-      std::exception_ptr failure;
-      try {
-        Decode(group, *unit);
-      } catch (...) {
-        failure = std::current_exception();
-      }
-      lock.lock();
-      unit->failure = failure;
-      unit->done = true;
-      changed_.notify_all();
+    while (!stop_) {
+      if (!Step(lock, scratch)) changed_.wait(lock);
     }
   }
 
-  void Decode(int group, Unit& unit) {
-    GroupDecoder decoder(file_, group);
-    std::vector<unsigned char> block;
-    while (decoder.Next(block)) {
-      std::unique_lock lock(mutex_);
-      // A block of one large row may be larger than usual.
-      changed_.wait(lock, [&] {
-        return stop_ || unit.blocks.empty() ||
-               (unit.blocks.size() < kWaitingBlocks && unit.bytes < kWaitingBlocks * kBlockBytes);
-      });
-      if (stop_) return;
-      unit.bytes += block.size();
-      unit.blocks.push_back(std::move(block));
-      changed_.notify_all();
-      block = {};
+  /// Does a part of the work, and unlocks `lock` meanwhile. Returns false if there is nothing to do now.
+  bool Step(std::unique_lock<std::mutex>& lock, GroupDecoder::Scratch& scratch) {
+    for (std::size_t i = 0; i < units_.size(); ++i) {
+      const std::shared_ptr<Unit> unit = units_[i];
+      if (unit->phase == Unit::kIdle && MayBegin(*unit, i == 0)) {
+        unit->phase = Unit::kReading;
+        unit->next = 0;
+        unit->parts = unit->decoder->BeginStep();
+      }
+      if (unit->next == unit->parts) continue;
+      const std::size_t part = unit->next++;
+      ++unit->running;
+      changed_.notify_one();  // there may be more to do
+      unit->phase == Unit::kReading ? ReadPart(lock, *unit, part) : WritePart(lock, *unit, part, scratch);
+      return true;
+    }
+    if (next_group_ == file_.groups()) return false;
+    const std::uint64_t cost = CostOf(next_group_);
+    if (Active() >= threads_ || (!units_.empty() && UsedBytes() + cost > memory_)) return false;
+    const std::shared_ptr<Unit> unit = units_.emplace_back(std::make_shared<Unit>());
+    unit->group = next_group_++;
+    unit->cost = cost;
+    ++unit->running;
+    changed_.notify_one();
+    lock.unlock();
+    std::exception_ptr failure;
+    try {
+      unit->decoder = std::make_unique<GroupDecoder>(file_, unit->group, plan_);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    lock.lock();
+    --unit->running;
+    unit->phase = Unit::kIdle;
+    if (failure || unit->decoder->done()) End(lock, *unit, failure);
+    return true;
+  }
+
+  /// Returns how many row groups are being decoded.
+  std::size_t Active() const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(units_, [](const auto& unit) { return unit->phase != Unit::kDone; }));
+  }
+  /// Returns the memory that the row groups take or are expected to take, and that of their rows.
+  std::uint64_t UsedBytes() const {
+    std::uint64_t expected = 0, values = 0;
+    for (const auto& unit : units_) {
+      expected += unit->cost;
+      values += unit->cost > 0 ? 2 * plan_.step_bytes : 0;
+    }
+    return std::max(expected, file_.library_bytes() + values) + waiting_bytes_;
+  }
+  std::uint64_t CostOf(int group) const {
+    const std::uint64_t bound = GroupBytes(file_, group, plan_);
+    return measured_ > 0 ? std::min(bound, measured_ + measured_ / 4) : bound;
+  }
+  /// Returns true if the row group may decode more rows. The first row group always may if few rows wait.
+  bool MayBegin(const Unit& unit, bool first) const {
+    return (first && unit.blocks.size() <= plan_.split) || UsedBytes() + plan_.step_bytes <= memory_;
+  }
+
+  void ReadPart(std::unique_lock<std::mutex>& lock, Unit& unit, std::size_t part) {
+    const std::uint64_t limit = Active() == 1 ? memory_ : std::numeric_limits<std::uint64_t>::max();
+    lock.unlock();
+    unit.decoder->ReadPart(part, limit);
+    lock.lock();
+    if (--unit.running > 0 || unit.next < unit.parts) return;
+    unit.next = unit.parts = 0;
+    ++unit.running;
+    lock.unlock();
+    std::size_t parts = 0;
+    std::exception_ptr failure;
+    try {
+      parts = unit.decoder->EndReading();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    lock.lock();
+    --unit.running;
+    if (failure) return End(lock, unit, failure);
+    measured_ = std::max(measured_, file_.library_bytes() / std::max<std::size_t>(Active(), 1) +
+                                        unit.decoder->memory_bytes() + 2 * plan_.step_bytes);
+    unit.phase = Unit::kWriting;
+    unit.parts = parts;
+    unit.made.clear();
+    for (; parts > 0; --parts) {
+      unit.made.emplace_back();
+      if (spare_.empty()) continue;
+      unit.made.back() = std::move(spare_.back());
+      spare_.pop_back();
     }
   }
+
+  void WritePart(std::unique_lock<std::mutex>& lock, Unit& unit, std::size_t part, GroupDecoder::Scratch& scratch) {
+    lock.unlock();
+    std::exception_ptr failure;
+    try {
+      unit.decoder->WritePart(part, unit.made[part], scratch);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    lock.lock();
+    if (failure) unit.failure = failure;
+    if (--unit.running > 0 || unit.next < unit.parts) return;
+    unit.next = unit.parts = 0;
+    if (unit.failure) return End(lock, unit, unit.failure);
+    for (RowBlock& block : unit.made) {
+      waiting_bytes_ += block.size;
+      unit.blocks.push_back(std::move(block));
+    }
+    unit.phase = Unit::kIdle;
+    if (unit.decoder->done()) return End(lock, unit, nullptr);
+    given_.notify_one();
+  }
+
+  /// Ends the decoding of a row group on which no thread works.
+  void End(std::unique_lock<std::mutex>& lock, Unit& unit, std::exception_ptr failure) {
+    unit.failure = failure;
+    unit.phase = Unit::kDone;
+    ++unit.running;
+    lock.unlock();
+    unit.decoder.reset();
+    lock.lock();
+    --unit.running;
+    unit.cost = 0;
+    given_.notify_one();
+  }
+
+  static constexpr std::size_t kMostSpare = 16;
 
   OpenFile file_;
   const std::vector<std::byte> header_;
   std::size_t header_taken_ = 0;
-  unsigned threads_ = 1;
+  const std::uint64_t memory_;
+  const unsigned threads_;
+  StepPlan plan_;
   bool started_ = false;
-  std::vector<unsigned char> block_;
+  RowBlock block_;
   std::size_t block_taken_ = 0;
-  std::unique_ptr<GroupDecoder> own_;
+  GroupDecoder::Scratch scratch_;  ///< for the caller's thread
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable changed_;  ///< there may be work for threads
+  std::condition_variable given_;    ///< there may be rows for the caller
   bool stop_ = false;
   int next_group_ = 0;
-  std::deque<std::shared_ptr<Unit>> units_;  ///< the row groups that are being decoded, in their order
-  Threads workers_;                          // its threads end before the other members are destroyed
+  std::deque<std::shared_ptr<Unit>> units_;  ///< the row groups in memory, in their order
+  std::uint64_t waiting_bytes_ = 0;          ///< the size of the rows that wait for the caller
+  std::uint64_t measured_ = 0;               ///< the most memory that a row group has taken so far
+  std::vector<RowBlock> spare_;
+  Threads workers_;  // its threads end before the other members are destroyed
 };
 
 }  // namespace
