@@ -43,7 +43,7 @@ std::string_view WithoutCodecExtension(std::string_view path) {
 
 std::optional<Codec> CodecOfName(std::string_view name) {
   for (const CodecFacts& facts : kFacts) {
-    if (facts.codec != Codec::kParquet && (name == facts.name || name == facts.program)) return facts.codec;
+    if (!IsColumnFile(facts.codec) && (name == facts.name || name == facts.program)) return facts.codec;
   }
   return std::nullopt;
 }

@@ -32,6 +32,11 @@ enum class Codec { kNone, kGz, kBz2, kXz, kZst, kLz4, kProgram, kNumbers, kBgzf,
 inline constexpr Codec kAllCodecs[] = {Codec::kNone, Codec::kGz,  Codec::kBz2, Codec::kXz,
                                        Codec::kZst,  Codec::kLz4, Codec::kBgzf};
 
+/// Returns true for a format of files of columns, such as Parquet. A file of columns is read at any offset, so it
+/// cannot be a stream. Its header is the schema (RowSchema), and a row module decodes and encodes it
+/// (io/codec/row_module.hpp).
+constexpr bool IsColumnFile(Codec codec) { return codec == Codec::kParquet; }
+
 /// Returns the compression method for the extension of `path`: .gz, .bgz, .bz2, .xz, .zst or .lz4. Returns kNone for
 /// any other extension.
 Codec CodecOfPath(std::string_view path);
@@ -70,10 +75,10 @@ class Decoder {
   using Source = std::function<std::uint64_t(std::span<std::byte>)>;
 
   /// Makes a Decoder for the compressed bytes that `source` returns. `path` is the name of the file in messages. For
-  /// kNone, Read returns the bytes of the source unchanged.
+  /// kNone, Read returns the bytes of the source unchanged. `codec` must not be that of a file of columns.
   Decoder(Codec codec, std::string path, Source source, const DecoderLimits& limits = {});
-  /// Makes a Decoder of Codec::kParquet, which reads the file at any offset.
-  Decoder(std::string path, RowFile file, const DecoderLimits& limits = {});
+  /// Makes a Decoder for any compressed file.
+  Decoder(Codec codec, std::string path, RowFile file, const DecoderLimits& limits = {});
   ~Decoder();
   /// Waits for data and writes expanded bytes into `out`, which must not be empty. Returns the number of bytes written.
   /// A result of 0 means that the end is reached and all checksums are right. Until then, the caller must not trust the
@@ -87,7 +92,7 @@ class Decoder {
   class Impl;
   class Rows;
   std::unique_ptr<Impl> impl_;
-  std::unique_ptr<Rows> rows_;  ///< only for Codec::kParquet, instead of `impl_`
+  std::unique_ptr<Rows> rows_;  ///< only for a file of columns, instead of `impl_`
 };
 
 struct EncoderOptions {

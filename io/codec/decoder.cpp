@@ -335,8 +335,18 @@ class Decoder::Rows {
   std::unique_ptr<RowDecoder> decoder_;
 };
 
-Decoder::Decoder(std::string path, RowFile file, const DecoderLimits& limits)
-    : rows_(std::make_unique<Rows>(std::move(path), std::move(file), limits)) {}
+Decoder::Decoder(Codec codec, std::string path, RowFile file, const DecoderLimits& limits) {
+  if (IsColumnFile(codec)) {
+    rows_ = std::make_unique<Rows>(std::move(path), std::move(file), limits);
+    return;
+  }
+  auto source = [read = std::move(file.read), at = std::uint64_t{0}](std::span<std::byte> out) mutable {
+    const std::uint64_t got = read(at, out);
+    at += got;
+    return got;
+  };
+  impl_ = std::make_unique<Impl>(codec, std::move(path), std::move(source), limits);
+}
 Decoder::~Decoder() = default;
 std::uint64_t Decoder::Read(std::span<std::byte> out) { return rows_ ? rows_->Read(out) : impl_->Read(out); }
 std::uint64_t Decoder::offset() const { return rows_ ? rows_->offset() : impl_->offset(); }
@@ -344,7 +354,7 @@ std::uint64_t Decoder::expanded_bytes() const { return rows_ ? rows_->expanded_b
 
 std::uint64_t DecoderMemoryBytes(Codec codec, std::uint64_t limit, unsigned threads) {
   if (codec == Codec::kNone) return 0;
-  if (codec == Codec::kParquet) return RowDecoderBytes(limit);
+  if (IsColumnFile(codec)) return RowDecoderBytes(limit);
   const CodecModule& module = detail::LoadCodec(codec);
   const std::uint64_t ring = module.member_size == nullptr ? 0 : MemberRing::Bytes(module, limit, threads);
   return kSourceBytes + MemoryFor(module, limit).total + ring;

@@ -115,7 +115,7 @@ RowEncoderOptions RowOptions(const EncoderOptions& options) {
 }  // namespace
 
 Encoder::Encoder(Codec codec, const EncoderOptions& options, Sink sink) {
-  if (codec == Codec::kParquet) {
+  if (IsColumnFile(codec)) {
     rows_ = LoadParquet().make_encoder(RowOptions(options), std::move(sink));
   } else {
     impl_ = std::make_unique<Impl>(codec, options, std::move(sink));
@@ -127,7 +127,7 @@ void Encoder::Finish() { rows_ ? rows_->Finish() : impl_->Finish(); }
 
 std::uint64_t EncoderMemoryBytes(Codec codec, const EncoderOptions& options) {
   if (codec == Codec::kNone) return 0;
-  if (codec == Codec::kParquet) return RowEncoderBytes(RowOptions(options));
+  if (IsColumnFile(codec)) return RowEncoderBytes(RowOptions(options));
   const CodecModule& module = detail::LoadCodec(codec);
   const std::uint64_t member_bytes = MemberBytes(module, options);
   // The output of incompressible input is a little longer, and a vector that is full doubles.

@@ -89,21 +89,15 @@ std::vector<std::string> ReadColumnNames(const JobSpec& spec) {
   if (!file.open() || ::fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return {};
   const std::unique_ptr<TableFormat> format = MakeTableFormat(spec);
   try {
-    const auto source = [&](std::span<std::byte> out) {
-      const ssize_t got = ::read(file.get(), out.data(), out.size());
-      return static_cast<std::uint64_t>(std::max<ssize_t>(got, 0));
-    };
     const auto read = [&](std::uint64_t offset, std::span<std::byte> out) {
       const ssize_t got = ::pread(file.get(), out.data(), out.size(), static_cast<off_t>(offset));
       return static_cast<std::uint64_t>(std::max<ssize_t>(got, 0));
     };
-    const Codec codec = spec.source.codec.value_or(CodecOfPath(path));
-    const auto decoder = codec == Codec::kParquet
-                             ? std::make_unique<Decoder>(path, RowFile{static_cast<std::uint64_t>(facts.st_size), read})
-                             : std::make_unique<Decoder>(codec, path, source);
+    Decoder decoder(spec.source.codec.value_or(CodecOfPath(path)), path,
+                    RowFile{static_cast<std::uint64_t>(facts.st_size), read});
     std::vector<std::byte> front(kMostBytes);
     for (std::size_t have = 0; have < kMostBytes;) {
-      const std::size_t got = decoder->Read(std::span(front).subspan(have, std::min(kStep, kMostBytes - have)));
+      const std::size_t got = decoder.Read(std::span(front).subspan(have, std::min(kStep, kMostBytes - have)));
       have += got;
       const RecordSpan bytes = std::span(front).first(have);
       if (const auto header = format->HeaderBytes(bytes, got == 0)) return format->NamesOf(bytes.first(*header));

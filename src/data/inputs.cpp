@@ -54,11 +54,7 @@ std::size_t OpenLimit() {
 class Inputs::Stream {
  public:
   Stream(Inputs& inputs, Input& input)
-      : inputs_(inputs),
-        input_(input),
-        file_(input.pipe ? nullptr : input.file->Open()),
-        ahead_(std::move(input.front)),
-        decoder_(MakeDecoder()) {}
+      : inputs_(inputs), input_(input), ahead_(std::move(input.front)), decoder_(MakeDecoder()) {}
 
   /// Does for one input what Inputs::ReadStream does. Waits for bytes, and returns 0 only at the end of the input.
   std::uint64_t Read(std::span<std::byte> buffer, std::uint64_t limit) {
@@ -90,21 +86,16 @@ class Inputs::Stream {
  private:
   std::unique_ptr<Decoder> MakeDecoder() {
     const DecoderLimits& limits = inputs_.options_.limits;
-    if (input_.codec == Codec::kParquet) {
-      return std::make_unique<Decoder>(EscapeName(input_.path), input_.rows([this](std::uint64_t got) {
-        inputs_.stored_read_.fetch_add(got, std::memory_order_relaxed);
-      }),
-                                       limits);
+    const auto count = [this](std::uint64_t got) { inputs_.stored_read_.fetch_add(got, std::memory_order_relaxed); };
+    if (input_.file) {
+      return std::make_unique<Decoder>(input_.codec, EscapeName(input_.path), input_.stored(count), limits);
     }
-    return std::make_unique<Decoder>(
-        input_.codec, EscapeName(input_.path), [this](std::span<std::byte> to) { return ReadStored(to); }, limits);
-  }
-
-  std::uint64_t ReadStored(std::span<std::byte> out) {
-    const std::uint64_t got = input_.pipe ? input_.pipe->ReadSome(out) : input_.file->ReadSome(*file_, file_at_, out);
-    file_at_ += got;
-    inputs_.stored_read_.fetch_add(got, std::memory_order_relaxed);
-    return got;
+    const auto read = [this, count](std::span<std::byte> out) {
+      const std::uint64_t got = input_.pipe->ReadSome(out);
+      count(got);
+      return got;
+    };
+    return std::make_unique<Decoder>(input_.codec, EscapeName(input_.path), read, limits);
   }
 
   /// Reads the next bytes of the input into `out`. Returns their number, which is 0 only at the end.
@@ -137,8 +128,6 @@ class Inputs::Stream {
 
   Inputs& inputs_;
   Input& input_;
-  const std::shared_ptr<File> file_;  ///< null: input_.pipe is read instead
-  std::uint64_t file_at_ = 0;
   /// Bytes that were read in advance; those from ahead_taken_ on are still to be returned.
   std::vector<std::byte> ahead_;
   std::uint64_t ahead_taken_ = 0;
@@ -148,7 +137,7 @@ class Inputs::Stream {
   std::vector<std::byte> tail_;  ///< the last bytes, for RecordFormat::Ending
 };
 
-RowFile Inputs::Input::rows(std::function<void(std::uint64_t)> count) const {
+RowFile Inputs::Input::stored(std::function<void(std::uint64_t)> count) const {
   const auto read = [this, open = file->Open(), count = std::move(count)](std::uint64_t offset,
                                                                           std::span<std::byte> out) {
     const std::uint64_t got = file->ReadSome(*open, offset, out);
@@ -176,8 +165,8 @@ namespace {
 /// limit. Only BGZF is expanded by several threads.
 unsigned DecoderThreads(const JobSpec& spec, std::uint64_t limit) {
   const unsigned cores = spec.limits.threads != 0 ? spec.limits.threads : FindCores().cores;
-  // The decoder of Parquet takes as many threads as its memory allows.
-  if (spec.source.codec == Codec::kParquet) return FittingThreads(cores);
+  // The decoder of a file of columns takes as many threads as its memory allows.
+  if (spec.source.codec && IsColumnFile(*spec.source.codec)) return FittingThreads(cores);
   const bool may_be_bgzf = std::ranges::any_of(spec.source.inputs, [&](const std::string& input) {
     return FitsName(Codec::kBgzf, spec.source.codec.value_or(CodecOfPath(input)));
   });
@@ -251,7 +240,7 @@ Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const I
   }
   for (Input& input : inputs_) {
     if (!input.once()) FindRecords(input);
-    if (input.codec == Codec::kParquet) TakeSchema(input);
+    if (IsColumnFile(input.codec)) TakeSchema(input);
   }
   for (const Input& input : inputs_) {
     // If only a part of the file is sorted, that part has whole records. The rest of the file may be of another kind.
@@ -260,7 +249,7 @@ Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const I
     }
   }
   direct_ = 2 * direct_bytes > bytes_;
-  const bool columns = std::ranges::any_of(inputs_, [](const Input& one) { return one.codec == Codec::kParquet; });
+  const bool columns = std::ranges::any_of(inputs_, [](const Input& one) { return IsColumnFile(one.codec); });
   if (format().has_header() && inputs_.size() > 1 && !columns) CompareCompressedHeaders();
 }
 
@@ -279,7 +268,7 @@ void Inputs::Open(FileSystem& files, Input& input, CancelFlag& cancel, StreamFro
     once = facts && facts->regular && facts->same_file(*options_.overwritten);
     if (once) LogInfo(EscapeName(input.path) + " is the output, too: all of it is read before anything is written");
   }
-  if (once && input.codec == Codec::kParquet) {
+  if (once && IsColumnFile(input.codec)) {
     throw Error(ErrorCode::kUsage,
                 EscapeName(input.path) + (IsStreamSource(input.path)
                                               ? ": Parquet is read from a file, whose end comes first; this is a stream"
@@ -366,14 +355,8 @@ void Inputs::CompareCompressedHeaders() const {
 std::function<std::uint64_t(std::span<std::byte>)> Inputs::Expand(const Input& input) const {
   DecoderLimits limits = options_.limits;
   limits.threads = 1;
-  const auto read = [&input, file = input.file->Open(), at = std::uint64_t{0}](std::span<std::byte> to) mutable {
-    const std::uint64_t got = input.file->ReadSome(*file, at, to);
-    at += got;
-    return got;
-  };
-  const auto decoder = input.codec == Codec::kParquet
-                           ? std::make_shared<Decoder>(EscapeName(input.path), input.rows([](std::uint64_t) {}), limits)
-                           : std::make_shared<Decoder>(input.codec, EscapeName(input.path), read, limits);
+  const auto decoder =
+      std::make_shared<Decoder>(input.codec, EscapeName(input.path), input.stored([](std::uint64_t) {}), limits);
   return [decoder](std::span<std::byte> out) { return decoder->Read(out); };
 }
 

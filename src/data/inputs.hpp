@@ -195,9 +195,8 @@ class Inputs {
     bool ends_inside = false;
     std::string state;  ///< the state of the format's parser at `begin`
     bool once() const { return pipe != nullptr || codec != Codec::kNone; }
-    /// Returns the file of an input of Codec::kParquet. Calls count(bytes) for each read. The input must outlive the
-    /// result.
-    RowFile rows(std::function<void(std::uint64_t)> count) const;
+    /// Returns the file of a compressed input, which must outlive the result. Calls count(bytes) for each read.
+    RowFile stored(std::function<void(std::uint64_t)> count) const;
   };
   class Stream;
   void Open(FileSystem& files, Input& input, CancelFlag& cancel, StreamFronts& fronts);

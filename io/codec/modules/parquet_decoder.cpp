@@ -12,6 +12,7 @@
 #include <parquet/properties.h>
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
@@ -928,10 +929,10 @@ class GroupDecoder {
         for (; column < end; ++column) {
           part.rows = columns_[column]->Read(part.rows);
           part.memory += columns_[column]->memory_bytes();
-          const std::uint64_t taken = file_.library_bytes();
+          const std::uint64_t taken = file_.library_bytes(), read = std::min<std::uint64_t>(++read_, columns_.size());
           if (taken <= limit) continue;
-          // The other columns will take about as much.
-          const std::uint64_t needed = taken * (end - begin) / (column + 1 - begin);
+          // The columns that are not read yet will take about as much.
+          const std::uint64_t needed = taken * columns_.size() / read;
           column = columns_.size();
           throw Refusal{"decoding " + std::to_string(columns_.size()) + " columns takes too much memory", needed};
         }
@@ -1050,6 +1051,7 @@ class GroupDecoder {
   const std::vector<std::unique_ptr<ColumnSource>> columns_;
   std::uint64_t left_;
   std::uint64_t step_ = 1, most_step_ = 1;  ///< how many rows the next step has at most, and any step
+  std::atomic<std::uint64_t> read_{0};      ///< how often a column was read
   std::size_t asked_ = 0, rows_ = 0;        ///< the rows of this step, before and after the columns were read
   std::vector<Part> parts_;
   std::uint64_t memory_bytes_ = 0;
@@ -1058,7 +1060,7 @@ class GroupDecoder {
   std::vector<unsigned char> row_bits_;  ///< the bits of a row without nulls
 };
 
-/// Returns an upper bound of the memory that decoding a row group takes.
+/// Returns about how much memory decoding a row group takes at most: as if each column were a single page.
 std::uint64_t GroupBytes(const OpenFile& file, int group, const StepPlan& plan) {
   const std::unique_ptr<parquet::RowGroupMetaData> row_group = file.metadata().RowGroup(group);
   std::uint64_t bytes = 4 * plan.step_bytes, most_stored = 0;
