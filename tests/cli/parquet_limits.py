@@ -91,6 +91,12 @@ def make() -> None:
     small = pa.array(["x" if i < few - 150 else "y" * 500000 for i in range(few)])
     for name, column in (("text", text), ("same", same), ("late", small.dictionary_encode())):
         pq.write_table(pa.table({"key": keys, "value": column}), f"{name}.parquet", compression="zstd", dictionary_pagesize_limit=10**8)
+    # Many columns of small pages, and dictionaries that are larger than a page.
+    rows = 20000
+    wide = pa.table({f"c{i}": [(row * 7919 + i) % rows for row in range(rows)] for i in range(100)})
+    pq.write_table(wide, "wide.parquet", use_dictionary=False, data_page_size=8192, compression="none")
+    texts = pa.table({f"c{i}": [f"{(row * 7919 + i) % 4000:06}" + "x" * 2000 for row in range(4000)] for i in range(8)})
+    pq.write_table(texts, "dictionaries.parquet", compression="zstd", dictionary_pagesize_limit=10**8)
     # Bloom filters of many columns.
     names = [f"c{i}" for i in range(50)]
     table = pa.table({name: [(row * 7919 + i) % 1000 for row in range(1000)] for i, name in enumerate(names)})

@@ -26,6 +26,15 @@ for name in text same late; do
   expect 0 "$g" --device cpu --check -k key $name.out.parquet
 done
 
+# The decoder needs memory for the pages and dictionaries that it holds, and not for whole column chunks.
+expect 0 limits peak "$g" --device cpu --memory 80M -k c0 wide.parquet out.parquet >peak
+[ "$(cat peak)" -lt 180 ] || fail "wide.parquet took $(cat peak) MB"
+expect 2 "$g" --device cpu --memory 128M -k c0 dictionaries.parquet out.parquet
+says 'row group 0: decoding 8 columns takes too much memory: give at least --memory'
+least=$(sed -n 's/.*--memory \([0-9]*\)M$/\1/p' err)
+expect 0 limits peak "$g" --device cpu --memory "${least}M" -k c0 dictionaries.parquet out.parquet >peak
+[ "$(cat peak)" -lt "$least" ] || fail "dictionaries.parquet took $(cat peak) MB of $least MB"
+
 # The Bloom filters of a row group are made for its rows, and not for a million of them.
 expect 0 limits peak "$g" --device cpu --memory 64M --row-group-size 4K -k c0 filters.parquet out.parquet >peak
 [ "$(cat peak)" -lt 150 ] || fail "filters.parquet took $(cat peak) MB"
