@@ -690,7 +690,7 @@ def names(case, rng):
 def codecs(case, rng):
     for codec in CODECS:
         case.sort([save(case, numbers(rng, 200), compression=codec)], ["k"])
-    for codec in ("zstd:3", "snappy", "lz4", "none"):
+    for codec in ("zstd:3", "snappy", "lz4", "gzip", "brotli:5", "none"):
         case.sort(["in.parquet"], ["k"], "--compress", codec)
 
 
