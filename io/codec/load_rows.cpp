@@ -19,7 +19,9 @@ const RowModule& LoadParquet() {
                        .entry = "gpusort_rows_parquet",
                        .version = GPUSORT_ROWS_VERSION,
                        .error = ErrorCode::kUsage,
-                       .advice = "tools/install-deps --parquet installs what it needs, and then tools/build builds it",
+                       .advice =
+                           "install the package gpusort-parquet, or pip install 'gpusort[parquet]'; to build it, run "
+                           "tools/install-deps --parquet and then tools/build",
                        .variable = "GPUSORT_PARQUET_MODULE"});
   // Loading twice gives the same module, so a race between two threads is harmless.
   loaded = static_cast<const RowModule*>(module.Load());

@@ -40,6 +40,15 @@ for name in old/gpusort_${version}_amd64.deb old/libgpusort-dev_${version}_amd64
   [ -e "$name" ] || fail "there is no $name: $(ls old new)"
 done
 
+# The package for Parquet is made if Apache Arrow is there. Clean systems get a file of pyarrow.
+: >in.parquet
+pyarrow=$src/build/parquet/bin/python3
+if "$pyarrow" -c 'import pyarrow as pa, pyarrow.parquet as pq; pq.write_table(pa.table({"k": [2, 1]}), "in.parquet")' 2>/dev/null; then
+  [ -e old/gpusort-parquet_${version}_amd64.deb ] || fail "there is no gpusort-parquet: $(ls old)"
+else
+  echo 'SKIPPED (no Apache Arrow: tools/install-deps --parquet): gpusort-parquet'
+fi
+
 # A driver moved from gpusort to gpusort-cluster, so the new package replaces files of an older gpusort.
 for field in Breaks Replaces; do
   [ "$(dpkg-deb -f new/gpusort-cluster_*.deb $field)" = 'gpusort (<< 99.1)' ] || fail "gpusort-cluster has no $field"
@@ -98,9 +107,17 @@ if dpkg-query -W gpusort-cuda >/dev/null 2>&1; then
   use
   gpusort --version | grep -q gpusort-cuda
 fi
+if dpkg-query -W gpusort-parquet >/dev/null 2>&1; then
+  gpusort -k k in.parquet out.parquet
+  gpusort --check -k k out.parquet
+  test -s /usr/share/doc/gpusort-parquet/libraries.copyright.gz
+  apt-get remove -y gpusort-parquet >apt.log 2>&1
+  use
+  (gpusort -k k in.parquet out.parquet 2>&1 || echo $?) | tr '\n' ' ' | grep -q 'install the package gpusort-parquet, .* 2 $'
+fi
 apt-get remove -y gpusort libgpusort-dev gpusort-cluster >apt.log 2>&1
 if [ -e /usr/bin/gpusort ]; then echo "removed, and still there"; exit 1; fi
-dpkg --purge gpusort libgpusort-dev gpusort-cuda gpusort-cluster >apt.log 2>&1 || { cat apt.log; exit 1; }
+dpkg --purge gpusort libgpusort-dev gpusort-cuda gpusort-parquet gpusort-cluster >apt.log 2>&1 || { cat apt.log; exit 1; }
 apt-get autoremove -y --purge >apt.log 2>&1 || { cat apt.log; exit 1; }
 files >after
 diff before after
@@ -157,7 +174,7 @@ in_suite() {
   tried+=("$1")
   mount -t proc proc root/proc
   cp /etc/resolv.conf root/etc/
-  cp -R old new host.cpp in-root.sh post.sh test.sh root/root/
+  cp -R old new host.cpp in.parquet in-root.sh post.sh test.sh root/root/
   if [ "$1" = trixie ] && ! few; then cp sources.tar root/root/; fi
   mkdir -p root/opt/gpusort
   cp old/gpusort*.deb root/opt/gpusort/

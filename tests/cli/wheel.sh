@@ -45,7 +45,8 @@ for word in 'Boost Software License' 'Apache License' 'bzip2' 'Yann Collet' 'GCC
 done
 # Programs and modules need the system's libraries and those of the wheel only.
 . "$src/tools/packaging/common.inc"
-needs=$(outside "$work/clean" clean/bin/gpusort clean/bin/gpusort_* clean/lib/gpusort/*)
+mapfile -t modules < <(ls -d clean/lib/gpusort/* | grep -v '/gpusort_parquet.so$')
+needs=$(outside "$work/clean" clean/bin/gpusort clean/bin/gpusort_* "${modules[@]}")
 [ -z "$needs" ] || fail "the wheel needs: $needs"
 # The SPDX file names what is inside: each library in the wheel, and each library inside of the programs.
 /usr/bin/python3 - "$bin" clean/lib/gpusort clean/lib/python*/site-packages/gpusort-*.dist-info/sboms/gpusort.spdx.json <<'END'
@@ -64,9 +65,27 @@ for one in packages.values():
     assert one["versionInfo"] not in ("", "NOASSERTION") and one["licenseDeclared"] != "NOASSERTION", one
 for line in open(build + "/generated/libraries.tsv"):
     part, library = line.split("\t")[:2]
-    assert (part == "tests") == (library not in [one["name"] for one in packages.values()]), line
+    assert (part in ("tests", "parquet")) == (library not in [one["name"] for one in packages.values()]), line
 END
 for page in gpusort.1 gpusort-ray.1 gpusort-keys.7 gpusort-instead.7 gpusort-python.7; do [ -s clean/share/man/man${page##*.}/$page ] || fail "no $page"; done
+
+# The module for Parquet is there with the libraries of pyarrow, and otherwise a message says what to install.
+printf PAR1 >no.parquet
+expect 2 env -i clean/bin/gpusort -k k no.parquet out.parquet
+says "or pip install 'gpusort\[parquet\]'"
+pyarrow=$(echo "$src"/build/parquet/lib/python3*/site-packages/pyarrow)
+if [ -e clean/lib/gpusort/gpusort_parquet.so ] && [ -d "$pyarrow" ]; then
+  grep -q '^Requires-Dist: pyarrow==[0-9.]*; extra == "parquet"$' clean/lib/python*/site-packages/gpusort-*.dist-info/METADATA ||
+    fail "the wheel has no extra parquet"
+  "${pyarrow%/lib/*}/bin/python3" -c 'import pyarrow as pa, pyarrow.parquet as pq; pq.write_table(pa.table({"k": [2, 1]}), "in.parquet")'
+  packages=$(echo clean/lib/python3*/site-packages)
+  ln -s "$pyarrow" "$packages/pyarrow"
+  expect 0 env -i clean/bin/gpusort -k k in.parquet out.parquet
+  expect 0 env -i clean/bin/gpusort --check -k k out.parquet
+  rm "$packages/pyarrow"
+else
+  echo 'SKIPPED (no Apache Arrow: tools/install-deps --parquet): Parquet by the wheel'
+fi
 
 clean/bin/python "$src/tests/cli/wheel_test.py" "$src" 2>test.log || fail "$(cat test.log)"
 tail -n 3 test.log | grep -o 'Ran [0-9]* tests'

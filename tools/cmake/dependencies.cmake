@@ -21,6 +21,8 @@ pkg_check_modules(HWY_CONTRIB REQUIRED IMPORTED_TARGET libhwy-contrib)
 # Apache Arrow, for the module that reads and writes Parquet: of the system, or of the package pyarrow, which
 # tools/install-deps --parquet unpacks. The libraries have no sanitizer, so builds with one do without them.
 option(GPUSORT_PARQUET "Build the module for Parquet if Apache Arrow 26 or newer is found" ON)
+option(GPUSORT_PACK_ARROW "Install the libraries of pyarrow beside the module for Parquet" OFF)
+set(arrow_folder)
 if(GPUSORT_PARQUET AND NOT GPUSORT_FUZZ AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
   find_package(Parquet 26 CONFIG QUIET)
   if(Parquet_FOUND)
@@ -41,7 +43,7 @@ if(NOT TARGET gpusort_arrow)
   message(STATUS "No module for Parquet: tools/install-deps --parquet installs Apache Arrow")
 endif()
 # The libraries that end up in programs and modules, for the SPDX files of the packages: tools/packaging/spdx. Each has a
-# part that links it, a name, a version, a licence and the Debian package that it is built from.
+# part that links it, a name, a version, a licence and the Debian package that it is built from, or a folder of licences.
 set(used "")
 function(gpusort_uses part name version licence package)
   string(APPEND used "${part}\t${name}\t${version}\t${licence}\t${package}\n")
@@ -67,6 +69,14 @@ gpusort_uses(codec zstd "${ZSTD_VERSION}" "BSD-3-Clause OR GPL-2.0-only" libzstd
 gpusort_uses(codec lz4 "${LZ4_VERSION}" BSD-2-Clause liblz4-1)
 if(GPUSORT_CUDA)
   gpusort_uses(cuda "CUDA run-time library" "${CUDAToolkit_VERSION}" LicenseRef-NVIDIA-CUDA-EULA "")
+endif()
+if(arrow_folder)
+  file(GLOB arrow_licences ${arrow_folder}/../pyarrow-*.dist-info/licenses)
+  file(STRINGS ${arrow_folder}/include/arrow/util/config.h arrow_version REGEX "ARROW_VERSION_STRING")
+  string(REGEX REPLACE ".*\"(.*)\"" "\\1" arrow_version "${arrow_version}")
+  gpusort_uses(parquet "Apache Arrow" "${arrow_version}" Apache-2.0 "${arrow_licences}")
+elseif(TARGET gpusort_arrow)
+  gpusort_uses(parquet "Apache Arrow" "${Arrow_VERSION}" Apache-2.0 libparquet-dev)
 endif()
 gpusort_uses(tests GoogleTest "" BSD-3-Clause libgtest-dev)
 gpusort_uses(tests RapidCheck "" BSD-2-Clause librapidcheck-dev)

@@ -5,8 +5,12 @@ set(GPUSORT_ZSH_COMPLETIONS ${CMAKE_INSTALL_DATADIR}/zsh/site-functions CACHE ST
 install(TARGETS gpusort gpusort_task gpusort_gen gpusort_check COMPONENT program)
 install(TARGETS ${codec_modules} DESTINATION ${GPUSORT_MODULE_FOLDER} COMPONENT program)
 if(TARGET gpusort_parquet)
-  # Packages leave this module out. An installation without packages finds the libraries where the build has found them.
+  # The package has the libraries of Apache Arrow that the module needs. An installation without packages finds the
+  # libraries where the build has found them.
   install(TARGETS gpusort_parquet DESTINATION ${GPUSORT_MODULE_FOLDER} COMPONENT parquet)
+  if(GPUSORT_PACK_ARROW AND arrow_folder)
+    install(FILES ${arrow_libraries} DESTINATION ${GPUSORT_MODULE_FOLDER} COMPONENT parquet)
+  endif()
 endif()
 if(GPUSORT_CUDA)
   install(TARGETS gpusort_cuda DESTINATION ${GPUSORT_MODULE_FOLDER} COMPONENT cuda)
@@ -104,7 +108,7 @@ set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME gpusort)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "gpusort-cuda, gpusort-cluster")
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "gpusort-cuda, gpusort-parquet, gpusort-cluster")
 set(CPACK_DEBIAN_PROGRAM_DESCRIPTION "sort files larger than memory, on a GPU or without one
 gpusort sorts lines of text, CSV, JSON Lines, database dumps and binary
 records, checks order and content of what it writes, and puts the output
@@ -112,7 +116,8 @@ under its name only when it is complete. Under the name sort it takes GNU
 sort's options. gpusort_gen makes test data, gpusort_check checks results;
 gpusort-cluster sorts on many machines.
 .
-GPUs are used where gpusort-cuda is installed.")
+GPUs are used where gpusort-cuda is installed. Parquet files need
+gpusort-parquet.")
 
 set(CPACK_DEBIAN_CLUSTER_PACKAGE_NAME gpusort-cluster)
 set(CPACK_DEBIAN_CLUSTER_PACKAGE_SECTION utils)
@@ -133,6 +138,14 @@ set(CPACK_DEBIAN_CUDA_DESCRIPTION "sort files larger than memory: the part for N
 gpusort loads this module when a GPU is wanted. It needs NVIDIA's driver, and
 nothing else of CUDA.")
 
+set(CPACK_DEBIAN_PARQUET_PACKAGE_NAME gpusort-parquet)
+set(CPACK_DEBIAN_PARQUET_PACKAGE_SECTION utils)
+set(CPACK_DEBIAN_PARQUET_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PARQUET_PACKAGE_ENHANCES gpusort)
+set(CPACK_DEBIAN_PARQUET_DESCRIPTION "sort files larger than memory: the part for Parquet
+gpusort loads this module for Parquet files. The package has the libraries of
+Apache Arrow that the module needs.")
+
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libgpusort-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_SHLIBDEPS OFF)
@@ -142,11 +155,18 @@ order, in C++20 on host threads and, compiled by nvcc, in device memory. With
 files for CMake's find_package and for pkg-config.")
 
 set(CPACK_DEBIAN_CUDA_PACKAGE_DEPENDS "gpusort (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_PARQUET_PACKAGE_DEPENDS "gpusort (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_CLUSTER_PACKAGE_DEPENDS "gpusort (= ${PROJECT_VERSION}), python3 (>= 3.9)")
 # Earlier versions of gpusort contained the drivers.
 set(CPACK_DEBIAN_CLUSTER_PACKAGE_BREAKS "gpusort (<< ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_CLUSTER_PACKAGE_REPLACES "gpusort (<< ${PROJECT_VERSION})")
 set(CPACK_GPUSORT_BUILD ${PROJECT_BINARY_DIR})  # for package-files.cmake
 get_cmake_property(CPACK_COMPONENTS_ALL COMPONENTS)
-list(FILTER CPACK_COMPONENTS_ALL INCLUDE REGEX "^(program|cuda|cluster|dev)$")
+set(packed program cuda cluster dev)
+if(GPUSORT_PACK_ARROW OR NOT arrow_folder)
+  list(APPEND packed parquet)
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${arrow_folder})
+endif()
+list(JOIN packed "|" packed)
+list(FILTER CPACK_COMPONENTS_ALL INCLUDE REGEX "^(${packed})$")
 include(CPack)

@@ -114,8 +114,12 @@ if(TARGET gpusort_arrow)
   target_link_libraries(gpusort_parquet PRIVATE gpusort_arrow Threads::Threads)
   set_target_properties(gpusort_parquet PROPERTIES CXX_VISIBILITY_PRESET hidden UNITY_BUILD OFF)
   gpusort_module(gpusort_parquet)
-  # CMake itself keeps only folders outside the sources.
-  set_target_properties(gpusort_parquet PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON INSTALL_RPATH "${arrow_folder}")
+  if(GPUSORT_PACK_ARROW AND arrow_folder)
+    set_target_properties(gpusort_parquet PROPERTIES INSTALL_RPATH "$ORIGIN")
+  else()
+    # CMake itself keeps only folders outside the sources.
+    set_target_properties(gpusort_parquet PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON INSTALL_RPATH "${arrow_folder}")
+  endif()
   set(parquet_module gpusort_parquet)
 endif()
 

@@ -2,8 +2,10 @@
 # an SPDX file to each package, and compresses them as Debian requires.
 set(parts_program program codec)
 set(parts_cuda cuda)
+set(parts_parquet parquet)
 set(inside_program program)  # codecs are libraries of other packages
 set(inside_cuda cuda)
+set(inside_parquet parquet)
 foreach(component ${CPACK_COMPONENTS_ALL})
   string(TOUPPER ${component} name)
   set(package ${CPACK_DEBIAN_${name}_PACKAGE_NAME})
@@ -29,6 +31,15 @@ foreach(component ${CPACK_COMPONENTS_ALL})
     file(COPY_FILE ${CMAKE_CURRENT_LIST_DIR}/../cluster/README.md ${root}/doc/${package}/README.md)
     # The scripts begin with env -S, because Ray has to be in the python3 of the user's environment.
     file(WRITE ${root}/lintian/overrides/${package} "${package}: unusual-interpreter\n")
+  endif()
+  if(component STREQUAL "parquet")
+    file(GLOB_RECURSE shared ${CPACK_TEMPORARY_DIRECTORY}/parquet/usr/lib/lib*.so.*)
+    if(shared)
+      execute_process(COMMAND strip --strip-unneeded ${shared} COMMAND_ERROR_IS_FATAL ANY)
+      # The libraries are for this module alone, and Debian has no newer ones.
+      file(WRITE ${root}/lintian/overrides/${package}
+           "${package}: custom-library-search-path\n${package}: embedded-library\n")
+    endif()
   endif()
   file(GLOB pages ${root}/man/man1/*.1 ${root}/man/man7/*.7)
   execute_process(COMMAND gzip -9nf ${documents} ${pages} COMMAND_ERROR_IS_FATAL ANY)

@@ -5,7 +5,8 @@
     done = gpusort.sort("orders.csv", "sorted.csv", keys=["created_at:timestamp:desc"], memory="2G")
     print(done.records)
 
-The functions start the program and wait for it. gpusort-python(7) explains them; gpusort(1) explains keys and options.
+The functions start the program and wait for it. Parquet files need pyarrow, which the extra "parquet" of the package
+installs. gpusort-python(7) explains them; gpusort(1) explains keys and options.
 """
 import importlib.metadata
 import json
