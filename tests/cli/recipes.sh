@@ -2,7 +2,8 @@
 # Tests what tools/packaging has for clusters, each with its own tool where that is installed: the module file of the
 # bundle with Lmod, the wrapper for Snakemake in a rule, the recipes of EasyBuild, conda and Spack, the module for
 # Nextflow, and the definition for Apptainer. tools/install-deps --nightly installs those tools that can be had from
-# Debian and PyPI. Without its tool, a recipe is only read: options, versions and syntax.
+# Debian and PyPI. Without its tool, a recipe is only read: options, versions and syntax. With GPUSORT_FEW, EasyBuild
+# builds nothing.
 . "$2/tests/cli/common.sh.inc"
 ran=()
 skipped=()
@@ -98,7 +99,22 @@ if [ -n "$lmod" ] && [ -x "$src/build/easybuild/bin/eb" ]; then
     eb --extended-dry-run "$file" >said 2>&1 || fail "EasyBuild: $(tail -n 20 said)"
     grep -q 'running shell command "cmake .*-DGPUSORT_CUDA=' said || fail "EasyBuild: $(grep -A3 WARNING said | head -n 20)"
   done
-  rm -rf easybuild checksums.json .config .local "gpusort-$version.tar.gz"
+  if ! few; then
+    # Builds, installs and tries gpusort by the recipe, with the compiler and the libraries of this system: those of
+    # EasyBuild take a day to build.
+    file=$packaging/easybuild/gpusort-$version-GCC-13.3.0.eb
+    sed "s/^toolchain = .*/toolchain = SYSTEM/; s/-DGPUSORT_CUDA=OFF/& -DCMAKE_UNITY_BUILD=ON/" "$file" >gpusort-$version.eb
+    dependencies=$(sed -n "s/^    ('\([^']*\)', '[0-9.-]*'),.*/\1/p" "$file" | paste -sd,)
+    (cd "$src" && tar c --exclude=./build --exclude=__pycache__ --exclude=./bundle --exclude=./.git \
+      --transform="s,^[.],gpusort-$version," .) | gzip -1 >"gpusort-$version.tar.gz"
+    rm checksums.json
+    eb --filter-deps="$dependencies" "gpusort-$version.eb" >said 2>&1 || fail "EasyBuild: $(tail -n 20 said)"
+    export MODULEPATH=$work/easybuild/modules/all
+    [ "$(bash -c 'eval "$('"$lmod"' bash load gpusort)"; printf "b\na\n" | gpusort - -' | tr -d '\n')" = ab ] ||
+      fail "the module of EasyBuild: $("$lmod" bash load gpusort)"
+    ran+=('a build by EasyBuild')
+  fi
+  rm -rf easybuild checksums.json .config .local gpusort-$version.{eb,tar.gz}
   ran+=(EasyBuild)
 else
   skipped+=(EasyBuild)

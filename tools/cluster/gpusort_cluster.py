@@ -52,6 +52,15 @@ def ended(do: Callable[[], int]) -> int:
     return code
 
 
+def print_help(text: str | None) -> int:
+    """Prints the help of a driver, and returns the exit code. It is no error if the reader ends early, as head does."""
+    try:
+        print((text or "").strip(), flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the end of the program flushes again
+    return 0
+
+
 def find_task(given: str | None) -> str:
     """Returns the path of gpusort_task: `given`, the program in the build of these scripts or in the folder of the
     driver, or only its name."""
