@@ -19,11 +19,12 @@ pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd>=1.4)
 pkg_check_modules(LZ4 REQUIRED IMPORTED_TARGET liblz4>=1.9)
 pkg_check_modules(HWY_CONTRIB REQUIRED IMPORTED_TARGET libhwy-contrib)
 # Apache Arrow, for the module that reads and writes Parquet: of the system, or of the package pyarrow, which
-# tools/install-deps --parquet unpacks. The libraries have no sanitizer, so builds with one do without them.
+# tools/install-deps --parquet unpacks. The libraries have no sanitizer: ASan then sees the module alone, and TSan would
+# report what the libraries do. A module cannot be fuzzed by libFuzzer.
 option(GPUSORT_PARQUET "Build the module for Parquet if Apache Arrow 26 or newer is found" ON)
 option(GPUSORT_PACK_ARROW "Install the libraries of pyarrow beside the module for Parquet" OFF)
 set(arrow_folder)
-if(GPUSORT_PARQUET AND NOT GPUSORT_FUZZ AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+if(GPUSORT_PARQUET AND NOT GPUSORT_FUZZ AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize=thread")
   find_package(Parquet 26 CONFIG QUIET)
   if(Parquet_FOUND)
     add_library(gpusort_arrow INTERFACE)
