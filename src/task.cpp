@@ -17,7 +17,7 @@
 #include "cli/task_options.hpp"
 #include "formats/locale_keys.hpp"
 #include "formats/registry.hpp"
-#include "task/dump_runs.hpp"
+#include "task/keyed_runs.hpp"
 #include "task/tasks.hpp"
 
 namespace gpusort {

@@ -8,27 +8,20 @@
 
 #include "formats/input_place.hpp"
 #include "kernels/records/records.hpp"
+#include "spec/job_spec.hpp"
 
 namespace gpusort {
 namespace {
 
 using KeyCheck = std::array<std::byte, kKeyCheckBytes>;
 
-/// Returns the order of keyed records: by the field after the byte of flags.
+/// Returns the order of keyed records, for the layout of all formats.
 const LineOrderView& OrderOfKeys() {
-  static const LineKey key = [] {
-    LineKey field;
-    field.begin_field = field.end_field = 1;
-    return field;
-  }();
+  static const Order order = ByKeyField();
   static const LineOrderView view = [] {
-    LineOrderView order;
-    order.keys = &key;
-    order.key_count = 1;
-    order.separator = kKeyEnd;
-    order.last_resort = false;
-    order.nul_free = true;  // FieldWriter escapes NULs
-    return order;
+    LineOrderView keys = order.lines->view;
+    keys.nul_free = true;  // FieldWriter escapes NULs
+    return keys;
   }();
   return view;
 }

@@ -1,4 +1,4 @@
-#include "task/dump_runs.hpp"
+#include "task/keyed_runs.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -65,7 +65,7 @@ DumpGaps DumpGaps::Load(std::string_view from) {
   return gaps;
 }
 
-void DumpReader::Take(RecordSpan records, DumpGaps* gaps) {
+void KeyedRunReader::Take(RecordSpan records, DumpGaps* gaps) {
   ForEachRecord(records, keyed_, [&](RecordSpan record) {
     // In a log, the number of the part means nothing, and does not matter: only the sums of all bytes are used.
     const std::uint64_t part = PartOfDump(record);
@@ -87,7 +87,7 @@ void DumpReader::Take(RecordSpan records, DumpGaps* gaps) {
   });
 }
 
-DumpBefore BeforePart(const DumpPlace& place, std::uint64_t part) {
+DumpBefore BeforePart(const RunPlace& place, std::uint64_t part) {
   if (place.part != part) return {place.earlier + place.gaps + place.bytes};
   return {place.earlier + place.bytes, place.rows, place.separators, place.statements};
 }

@@ -40,25 +40,25 @@ struct DumpGaps {
 };
 
 /// Reads one sorted run with sort keys in order, and counts the bytes and rows that it has read.
-class DumpReader {
+class KeyedRunReader {
  public:
   /// - `runs`: the layout of the records that Take() will get, with the number of fields before each of them.
   /// - `place`: the position of the first of these records.
-  explicit DumpReader(const RecordLayout& runs, const DumpPlace& place = {}) : keyed_(runs), place_(place) {}
+  explicit KeyedRunReader(const RecordLayout& runs, const RunPlace& place = {}) : keyed_(runs), place_(place) {}
   /// Reads `records`, the next whole records of the sorted run. Adds the bytes between rows to *gaps, unless `gaps` is
   /// null.
   void Take(RecordSpan records, DumpGaps* gaps = nullptr);
-  const DumpPlace& place() const { return place_; }
+  const RunPlace& place() const { return place_; }
 
  private:
   const RecordLayout keyed_;
-  DumpPlace place_;
+  RunPlace place_;
   std::vector<std::byte> scratch_;
 };
 
 /// Returns how many bytes come before `place` in its sorted run, and how many rows of part number `part` of the dump. A
 /// part is, for example, the rows of one table.
-DumpBefore BeforePart(const DumpPlace& place, std::uint64_t part);
+DumpBefore BeforePart(const RunPlace& place, std::uint64_t part);
 
 /// Returns the offset of a record in the output, in bytes, without the header.
 /// - `before`: the numbers of bytes and rows before the record in all sorted runs (the sum of BeforePart()).

@@ -233,9 +233,9 @@ std::optional<DumpBefore> CountAfter(OpenCut& open, std::uint64_t part, const So
   std::vector<DumpBefore> counts(source.inputs.size());
   ForEach(counts.size(), [&](std::uint64_t piece) {
     const std::unique_ptr<File> file = open.files.OpenInput(source.inputs[piece], false);
-    DumpPlace place;
+    RunPlace place;
     place.part = here;
-    DumpReader reader(open.order.keyed_layout(), place);
+    KeyedRunReader reader(open.order.keyed_layout(), place);
     std::uint64_t block = std::uint64_t{1} << 20;
     for (ByteRange left = source.ranges[piece]; left.begin < left.end;) {
       cancel.ThrowIfRequested();

@@ -237,7 +237,7 @@ std::vector<Fence> RunFile::MakeKeyedFences(const RecordSum& own, DumpGaps* gaps
   const std::uint64_t step = std::max(kFenceBytes, (end_ - begin_) / kMostFences + 1);
   const RecordLayout& layout = order_.layout();
   RecordSum found;
-  DumpReader reader(order_.keyed_layout());
+  KeyedRunReader reader(order_.keyed_layout());
   OrderCheck check(layout, false);
   for (std::uint64_t at = begin_, next = begin_; at < end_;) {
     std::vector<std::byte> bytes;
@@ -264,12 +264,12 @@ std::vector<Fence> RunFile::MakeKeyedFences(const RecordSum& own, DumpGaps* gaps
   return fences;
 }
 
-DumpPlace RunFile::PlaceAt(std::uint64_t offset) {
+RunPlace RunFile::PlaceAt(std::uint64_t offset) {
   const auto next =
       std::partition_point(fences_.begin(), fences_.end(), [&](const Fence& fence) { return fence.offset <= offset; });
   if (next == fences_.begin()) return {};
   const Fence& fence = *std::prev(next);
-  DumpReader reader(order_.keyed_layout(), fence.place);
+  KeyedRunReader reader(order_.keyed_layout(), fence.place);
   reader.Take(Read(fence.offset, offset));
   return reader.place();
 }
@@ -364,7 +364,7 @@ std::vector<Fence> ReadFences(FileSystem& files, JobFolder& folder, std::uint64_
   if (gaps != nullptr) gaps->assign(reinterpret_cast<const char*>(bytes.data()) + at, gaps_bytes);
   for (at += gaps_bytes; at < bytes.size();) {
     std::uint64_t numbers[3];
-    DumpPlace place;
+    RunPlace place;
     if (bytes.size() - at < sizeof numbers + sizeof place) damaged();
     std::memcpy(numbers, bytes.data() + at, sizeof numbers);
     std::memcpy(&place, bytes.data() + at + sizeof numbers, sizeof place);

@@ -16,8 +16,8 @@
 #include "io/file.hpp"
 #include "job/open_job.hpp"
 #include "spec/job_spec.hpp"
-#include "task/dump_runs.hpp"
 #include "task/job_folder.hpp"
+#include "task/keyed_runs.hpp"
 
 namespace gpusort {
 
@@ -99,7 +99,7 @@ struct Fence {
   std::vector<std::byte> record;  ///< the record in the form that TaskOrder::Compare takes
   std::string state;              ///< the state of the format's parser before the record (see TaskOrder::Save)
   /// Only for runs with sort keys: the counts of bytes and rows before the record in the sorted run.
-  DumpPlace place{};
+  RunPlace place{};
 };
 
 /// The file with a sorted run. Reads records, and finds the offset of the first record that sorts at or after a given
@@ -131,7 +131,7 @@ class RunFile {
   /// - `sum`: the checksum of the records with sort keys is added to `sum`.
   std::vector<Fence> MakeKeyedFences(const RecordSum& own, DumpGaps* gaps, RecordSum& sum);
   /// Returns how many bytes and rows come before the record at `offset`. Call this only if the run has sort keys.
-  DumpPlace PlaceAt(std::uint64_t offset);
+  RunPlace PlaceAt(std::uint64_t offset);
   /// Returns the offset of the first record in [low, high) that is not before `position`, or `high` if there is none.
   /// - The bytes [low, high) must be whole records.
   /// - `own`: the number of this sorted run.

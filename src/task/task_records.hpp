@@ -98,9 +98,9 @@ struct TaskRun {
   KeyTally tally{};             ///< counts of unusual values in key columns, as far as CutParts() needs them
 };
 
-/// The counts of bytes and rows before a position in a sorted run of an SQL dump. A part of a dump is, for example, the
-/// rows of one table.
-struct DumpPlace {
+/// The counts of bytes and rows before a position in a sorted run with sort keys. A part of a dump is, for example, the
+/// rows of one table. In a log, only the sum of all bytes has a meaning.
+struct RunPlace {
   std::uint64_t part = 0;        ///< the index of the part that contains the last record before the position
   std::uint64_t earlier = 0;     ///< the bytes of all records of earlier parts, without sort keys
   std::uint64_t gaps = 0;        ///< in part `part`: the number of bytes between rows

@@ -14,7 +14,7 @@
 #include "formats/gap_key.hpp"
 #include "formats/sql_dump_format.hpp"
 #include "kernels/error.hpp"
-#include "task/dump_runs.hpp"
+#include "task/keyed_runs.hpp"
 
 namespace gpusort {
 namespace {
@@ -96,7 +96,7 @@ std::string SortByTasks(const std::string& text, std::size_t slice, std::vector<
                 dump.records.begin() + static_cast<std::ptrdiff_t>(std::min(i + slice, dump.records.size())));
     SortRecords(run, layout);
     DumpGaps of_run;
-    DumpReader reader(layout);
+    KeyedRunReader reader(layout);
     for (const auto& record : run) reader.Take(record, &of_run);
     gaps.Add(DumpGaps::Load(of_run.Save()));
   }
@@ -105,7 +105,7 @@ std::string SortByTasks(const std::string& text, std::size_t slice, std::vector<
   std::ranges::sort(ends);
   ends.push_back(dump.records.size());
   std::string out;
-  DumpReader before(layout);
+  KeyedRunReader before(layout);
   for (std::size_t begin = 0; const std::size_t end : ends) {
     if (begin >= end) continue;
     const auto gaps_at = [&](std::size_t at) {
