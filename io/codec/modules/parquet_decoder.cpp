@@ -31,8 +31,7 @@ namespace {
 
 using parquet::LogicalType;
 
-/// The least bytes of rows that are decoded at once. Half of them are for the columns whose values have different
-/// sizes.
+/// The least bytes of rows that are decoded at once.
 constexpr std::uint64_t kBlockBytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t kLeastColumnBytes = 16 << 10;
 constexpr std::uint64_t kMostStep = 1 << 16;
@@ -298,7 +297,7 @@ bool HasVariedSize(const RowColumn& column) {
 /// Returns how many bytes of decoded values a column with HasVariedSize() may hold, unless a single row needs more.
 std::uint64_t ColumnBytes(const RowSchema& schema, std::uint64_t step_bytes) {
   const auto count = static_cast<std::uint64_t>(std::ranges::count_if(schema.columns, HasVariedSize));
-  return std::max(step_bytes / 2 / std::max<std::uint64_t>(count, 1), kLeastColumnBytes);
+  return std::max(step_bytes / std::max<std::uint64_t>(count, 1), kLeastColumnBytes);
 }
 
 /// The pages of a column without its empty data pages, at which the reader of a column would stop.
@@ -898,9 +897,11 @@ class GroupDecoder {
         bits_(file.schema().bit_bytes()),
         columns_(file.Columns(group, plan.step_bytes)),
         left_(static_cast<std::uint64_t>(file.metadata().RowGroup(group)->num_rows())) {
-    // Columns with HasVariedSize() stop at their limits.
+    // Columns with HasVariedSize() stop at their limits, so that the size of a short value is enough here.
+    constexpr std::uint64_t kVaried = 24;
     std::uint64_t row = kRowSizeBytes + bits_;
-    for (const RowColumn& column : file.schema().columns) row += HasVariedSize(column) ? 1 : column.value_bytes + 1;
+    for (const RowColumn& column : file.schema().columns)
+      row += HasVariedSize(column) ? kVaried : column.value_bytes + 1;
     most_step_ = std::clamp<std::uint64_t>(plan.step_bytes / 2 / row, 1, kMostStep);
     step_ = most_step_;
   }
@@ -1060,10 +1061,10 @@ class GroupDecoder {
   std::vector<unsigned char> row_bits_;  ///< the bits of a row without nulls
 };
 
-/// Returns about how much memory decoding a row group takes at most: as if each column were a single page.
-std::uint64_t GroupBytes(const OpenFile& file, int group, const StepPlan& plan) {
+/// Returns about how much memory the libraries take at most for a row group: as if each column were a single page.
+std::uint64_t GroupBytes(const OpenFile& file, int group) {
   const std::unique_ptr<parquet::RowGroupMetaData> row_group = file.metadata().RowGroup(group);
-  std::uint64_t bytes = 4 * plan.step_bytes, most_stored = 0;
+  std::uint64_t bytes = 0, most_stored = 0;
   for (int i = 0; i < row_group->num_columns(); ++i) {
     const std::unique_ptr<parquet::ColumnChunkMetaData> chunk = row_group->ColumnChunk(i);
     const auto positive = [](std::int64_t size) { return static_cast<std::uint64_t>(std::max<std::int64_t>(size, 0)); };
@@ -1072,7 +1073,7 @@ std::uint64_t GroupBytes(const OpenFile& file, int group, const StepPlan& plan) 
     // A dictionary is decoded, and its strings get pointers.
     bytes += (chunk->has_dictionary_page() ? 3 : 1) * values + static_cast<std::uint64_t>(kBufferBytes);
   }
-  return bytes + plan.split * most_stored;
+  return bytes + most_stored;
 }
 
 /// Decodes row groups. The threads take steps of the first row groups first.
@@ -1086,8 +1087,11 @@ class ParquetDecoder : public RowDecoder {
     // The threads share the work on a row group if there are fewer row groups than threads, or too little memory for as
     // many row groups.
     std::uint64_t most = 0;
-    for (int group = 0; group < file_.groups(); ++group) most = std::max(most, GroupBytes(file_, group, plan_));
-    const std::uint64_t beside = std::clamp<std::uint64_t>(memory_ / std::max<std::uint64_t>(most, 1), 1, threads_);
+    for (int group = 0; group < file_.groups(); ++group) {
+      group_bytes_.push_back(GroupBytes(file_, group));
+      most = std::max(most, group_bytes_.back());
+    }
+    const std::uint64_t beside = std::clamp<std::uint64_t>(memory_ / (most + 4 * kBlockBytes), 1, threads_);
     const auto groups =
         std::max<std::uint64_t>(1, std::min<std::uint64_t>(beside, static_cast<std::uint64_t>(file_.groups())));
     plan_.split = (threads_ + groups - 1) / groups;
@@ -1228,7 +1232,7 @@ class ParquetDecoder : public RowDecoder {
     return std::max(expected, file_.library_bytes() + values) + waiting_bytes_;
   }
   std::uint64_t CostOf(int group) const {
-    const std::uint64_t bound = GroupBytes(file_, group, plan_);
+    const std::uint64_t bound = group_bytes_[static_cast<std::size_t>(group)] + 4 * plan_.step_bytes;
     return measured_ > 0 ? std::min(bound, measured_ + measured_ / 4) : bound;
   }
   /// Returns true if the row group may decode more rows. The first row group always may if few rows wait.
@@ -1311,6 +1315,7 @@ class ParquetDecoder : public RowDecoder {
   const std::uint64_t memory_;
   const unsigned threads_;
   StepPlan plan_;
+  std::vector<std::uint64_t> group_bytes_;  ///< GroupBytes() of each row group
   bool started_ = false;
   RowBlock block_;
   std::size_t block_taken_ = 0;
