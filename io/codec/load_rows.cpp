@@ -34,9 +34,8 @@ std::uint64_t RowDecoderBytes(std::uint64_t limit) {
 }
 
 std::uint64_t RowEncoderBytes(const RowEncoderOptions& options) {
-  // The buffer of a column doubles when it is full. A batch is in memory as rows and as columns.
-  constexpr std::uint64_t kThread = 3 * kMiB, kOther = 4 * kMiB;
-  return 2 * options.group_bytes + RowFilterBytes(options) + std::max(1U, options.threads) * kThread + kOther;
+  constexpr std::uint64_t kThread = kMiB, kOther = 4 * kMiB;
+  return RowEncoderBudget(options) + std::max(1U, options.threads) * kThread + kOther;
 }
 
 }  // namespace gpusort

@@ -3,6 +3,7 @@
 // (io/codec/row_schema.hpp). Start at RowModule.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -36,8 +37,11 @@ class RowDecoder {
 };
 
 struct RowEncoderOptions {
+  /// How many row groups an encoder holds in memory, if they have `group_bytes`. Rows of a row group take no more.
+  static constexpr std::uint64_t kGroupsInMemory = 8;
+
   std::string compression;        ///< a codec of the file, such as "zstd" or "zstd:3"; empty: the codecs of the input
-  std::uint64_t group_bytes = 0;  ///< the encoded size of a row group
+  std::uint64_t group_bytes = 0;  ///< the encoded size of a row group, as far as it is known before the encoding
   std::uint64_t group_rows = 0;   ///< the greatest number of rows of a row group; 0: as the input has
   unsigned threads = 1;
 };
@@ -68,13 +72,13 @@ const RowModule& LoadParquet();
 
 /// Returns an upper bound of the memory that a decoder takes if it may take `limit` bytes.
 std::uint64_t RowDecoderBytes(std::uint64_t limit);
-/// Returns the most memory that the Bloom filters of one row group take.
-inline std::uint64_t RowFilterBytes(const RowEncoderOptions& options) {
-  constexpr std::uint64_t kLeast = std::uint64_t{1} << 20;
-  return options.group_bytes / 4 > kLeast ? options.group_bytes / 4 : kLeast;
+/// Returns how many bytes of rows, encoded columns and Bloom filters an encoder holds. If a single row group takes
+/// more, the encoder holds that row group.
+constexpr std::uint64_t RowEncoderBudget(const RowEncoderOptions& options) {
+  constexpr std::uint64_t kThread = std::uint64_t{2} << 20;
+  return RowEncoderOptions::kGroupsInMemory * options.group_bytes + std::max(1U, options.threads) * kThread;
 }
-/// Returns the memory that an encoder takes, without the memory of its libraries and without the Bloom filters of the
-/// row groups before the current one, which the libraries hold until the end of the file.
+/// Returns the memory that an encoder takes, without the memory of its libraries.
 std::uint64_t RowEncoderBytes(const RowEncoderOptions& options);
 
 }  // namespace gpusort

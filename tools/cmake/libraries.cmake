@@ -109,7 +109,9 @@ list(TRANSFORM codecs PREPEND gpusort_ OUTPUT_VARIABLE codec_modules)
 # The module for Parquet is built if Apache Arrow is there.
 if(TARGET gpusort_arrow)
   add_library(gpusort_parquet MODULE io/codec/modules/parquet.cpp io/codec/modules/parquet_decoder.cpp
-                                     io/codec/modules/parquet_encoder.cpp io/codec/row_schema.cpp)
+                                     io/codec/modules/parquet_encoder.cpp io/codec/modules/parquet_group.cpp
+                                     io/codec/modules/parquet_queue.cpp io/codec/modules/parquet_rows.cpp
+                                     io/codec/row_schema.cpp)
   target_include_directories(gpusort_parquet PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_BINARY_DIR}/generated)
   target_link_libraries(gpusort_parquet PRIVATE gpusort_arrow Threads::Threads)
   set_target_properties(gpusort_parquet PROPERTIES CXX_VISIBILITY_PRESET hidden UNITY_BUILD OFF)

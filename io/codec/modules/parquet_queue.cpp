@@ -1,0 +1,186 @@
+#include "io/codec/modules/parquet_queue.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace gpusort {
+namespace {
+
+constexpr std::size_t kMostSpare = 4;
+
+}  // namespace
+
+GroupQueue::GroupQueue(const RowSchema& schema, GroupsFile file, unsigned threads, std::uint64_t memory)
+    : schema_(schema), file_(std::move(file)), memory_(memory), spare_parts_(schema.columns.size()) {
+  while (workers_.size() + 1 < threads && StartThread(workers_, [this] { Work(); }).empty()) continue;
+}
+
+GroupQueue::~GroupQueue() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  work_.notify_all();
+  workers_.clear();
+}
+
+std::vector<std::byte> GroupQueue::MakeRows() {
+  const std::lock_guard lock(mutex_);
+  if (spare_rows_.empty()) return {};
+  std::vector<std::byte> rows = std::move(spare_rows_.back());
+  spare_rows_.pop_back();
+  rows.clear();
+  return rows;
+}
+
+void GroupQueue::Add(std::vector<std::byte> rows, bool ends_group) {
+  auto chunk = std::make_unique<Chunk>();
+  chunk->rows = std::move(rows);
+  chunk->parts_left = schema_.columns.size();
+  {
+    const std::lock_guard lock(mutex_);
+    if (groups_.empty() || groups_.back()->ended) {
+      Group& group = *groups_.emplace_back(std::make_unique<Group>(file_, written_.size() + groups_.size()));
+      group.columns.resize(schema_.columns.size());
+      group.unfinished = group.columns.size();
+      bytes_ += group.writer.filter_bytes();
+    }
+    Group& group = *groups_.back();
+    bytes_ += chunk->rows.capacity();
+    group.chunks.push_back(std::move(chunk));
+    group.ended = ends_group;
+  }
+  work_.notify_one();
+  // Without other threads, each chunk is encoded at once, while it is in the caches.
+  MakeRoom(workers_.empty() ? 0 : memory_);
+}
+
+void GroupQueue::Finish() {
+  MakeRoom(0);
+  WriteEnd(file_, written_);
+}
+
+void GroupQueue::MakeRoom(std::uint64_t most) {
+  Lock lock(mutex_);
+  for (;;) {
+    if (failure_) std::rethrow_exception(failure_);
+    if (!groups_.empty() && groups_.front()->unfinished == 0) {
+      const std::unique_ptr<Group> group = std::move(groups_.front());
+      groups_.pop_front();
+      lock.unlock();
+      written_.push_back(group->writer.Write());
+      lock.lock();
+      bytes_ -= group->writer.filter_bytes();
+      for (const Column& column : group->columns) bytes_ -= column.bytes;
+      continue;
+    }
+    if (bytes_ < most) return;
+    if (WorkOnce(lock)) continue;
+    if (busy_ == 0) return;
+    done_.wait(lock);
+  }
+}
+
+void GroupQueue::Work() {
+  Lock lock(mutex_);
+  while (!stop_) {
+    if (!WorkOnce(lock)) work_.wait(lock);
+  }
+}
+
+bool GroupQueue::WorkOnce(Lock& lock) {
+  if (failure_) return false;
+  const auto has_work = [](const auto& group) {
+    return !group->ready.empty() || group->undivided < group->chunks.size();
+  };
+  const auto found = std::ranges::find_if(groups_, has_work);
+  if (found == groups_.end()) return false;
+  Group& group = **found;
+  ++busy_;
+  try {
+    group.ready.empty() ? Divide(group, lock) : Encode(group, lock);
+  } catch (...) {
+    if (!lock.owns_lock()) lock.lock();
+    if (!failure_) failure_ = std::current_exception();
+  }
+  --busy_;
+  done_.notify_one();
+  return true;
+}
+
+void GroupQueue::Offer(Group& group, std::size_t number) {
+  Column& column = group.columns[number];
+  if (column.taken || column.next == group.chunks.size() || !group.chunks[column.next]->divided) return;
+  column.taken = true;
+  group.ready.push_back(number);
+}
+
+void GroupQueue::Divide(Group& group, Lock& lock) {
+  Chunk& chunk = *group.chunks[group.undivided++];
+  for (auto& spare : spare_parts_) {
+    std::unique_ptr<ColumnPart>& part = chunk.parts.emplace_back();
+    if (spare.empty()) continue;
+    part = std::move(spare.back());
+    spare.pop_back();
+  }
+  lock.unlock();
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < chunk.parts.size(); ++i) {
+    const auto type = file_.schema.Column(static_cast<int>(i))->physical_type();
+    if (!chunk.parts[i]) chunk.parts[i] = MakeColumnPart(schema_.columns[i], type);
+  }
+  DivideRows(chunk.rows, schema_, chunk.parts);
+  for (const auto& part : chunk.parts) bytes += part->bytes();
+  lock.lock();
+  bytes_ += bytes;
+  chunk.divided = true;
+  for (std::size_t i = 0; i < group.columns.size(); ++i) Offer(group, i);
+  work_.notify_all();
+}
+
+void GroupQueue::Encode(Group& group, Lock& lock) {
+  // After that many chunks a thread looks whether an older row group has work.
+  constexpr std::size_t kMostChunks = 4;
+  const std::size_t number = group.ready.front();
+  group.ready.pop_front();
+  Column& column = group.columns[number];
+  std::vector<Chunk*> chunks;
+  const auto has_next = [&](std::size_t at) { return at < group.chunks.size() && group.chunks[at]->divided; };
+  for (std::size_t at = column.next; chunks.size() < kMostChunks && has_next(at); ++at) {
+    chunks.push_back(group.chunks[at].get());
+  }
+  const bool finishes = group.ended && column.next + chunks.size() == group.chunks.size();
+  lock.unlock();
+  std::uint64_t freed = 0;
+  for (Chunk* const chunk : chunks) {
+    ColumnPart& part = *chunk->parts[number];
+    group.writer.Encode(number, part);
+    freed += part.bytes();
+    part.Clear();
+  }
+  if (finishes) group.writer.Finish(number);
+  const std::uint64_t bytes = group.writer.bytes(number);
+  lock.lock();
+  bytes_ += bytes - column.bytes;
+  bytes_ -= freed;
+  column.bytes = bytes;
+  for (Chunk* const chunk : chunks) {
+    auto& spare = spare_parts_[number];
+    if (spare.size() < kMostSpare) spare.push_back(std::move(chunk->parts[number]));
+    chunk->parts[number].reset();
+    if (--chunk->parts_left == 0) {
+      bytes_ -= chunk->rows.capacity();
+      if (spare_rows_.size() < kMostSpare) spare_rows_.push_back(std::move(chunk->rows));
+      group.chunks[column.next].reset();
+    }
+    ++column.next;
+  }
+  column.taken = false;
+  if (finishes) {
+    --group.unfinished;
+  } else {
+    Offer(group, number);
+  }
+}
+
+}  // namespace gpusort

@@ -1,0 +1,88 @@
+// Encodes row groups of Parquet with several threads. Start at GroupQueue.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "io/codec/modules/parquet_group.hpp"
+#include "kernels/thread.hpp"
+
+namespace gpusort {
+
+/// The row groups that are being encoded. A row group gets its rows in chunks. A chunk is divided into its columns, and
+/// then each column is encoded, one chunk after the other. Threads take this work, that of the oldest row group first.
+/// All public functions are for the caller's thread, which writes the finished row groups to the file.
+class GroupQueue {
+ public:
+  /// - threads: the number of threads with the caller's thread; the system may allow fewer
+  /// - memory: how many bytes of rows and of encoded columns the queue holds; more only if one row group needs more
+  GroupQueue(const RowSchema& schema, GroupsFile file, unsigned threads, std::uint64_t memory);
+  /// Drops the row groups that are not written.
+  ~GroupQueue();
+  /// Appends rows to the last row group. The first call, and each call after `ends_group`, begins a row group. Waits
+  /// until there is memory. `rows` must have at least one row.
+  void Add(std::vector<std::byte> rows, bool ends_group);
+  /// Returns an empty vector for the rows of a chunk.
+  std::vector<std::byte> MakeRows();
+  /// Writes all row groups and the end of the file. The last call of Add() must have ended its row group.
+  void Finish();
+
+ private:
+  struct Chunk {
+    std::vector<std::byte> rows;
+    std::vector<std::unique_ptr<ColumnPart>> parts;  ///< for each column; null: encoded already
+    std::size_t parts_left = 0;
+    bool divided = false;
+  };
+  struct Column {
+    std::size_t next = 0;     ///< the chunk to encode next
+    bool taken = false;       ///< the column is in Group::ready, or a thread encodes it
+    std::uint64_t bytes = 0;  ///< the memory of its encoded values
+  };
+  struct Group {
+    Group(const GroupsFile& file, std::size_t number) : writer(file, number) {}
+
+    GroupWriter writer;
+    std::vector<std::unique_ptr<Chunk>> chunks;  ///< null: encoded already
+    std::size_t undivided = 0;                   ///< the first chunk that no thread has begun to divide
+    bool ended = false;                          ///< no chunk will follow
+    std::vector<Column> columns;
+    std::deque<std::size_t> ready;  ///< columns whose next chunk is divided
+    std::size_t unfinished = 0;     ///< the number of columns that are not encoded to their end
+  };
+  using Lock = std::unique_lock<std::mutex>;
+
+  void Work();
+  /// Does one piece of work, during which the lock is open. Returns false if there is none.
+  bool WorkOnce(Lock& lock);
+  void Divide(Group& group, Lock& lock);
+  void Encode(Group& group, Lock& lock);
+  /// Puts a column into Group::ready if its next chunk is divided.
+  static void Offer(Group& group, std::size_t column);
+  /// Writes row groups, works and waits until less than `most` bytes are in memory or nothing can be done without more
+  /// rows. Throws the exception of a thread.
+  void MakeRoom(std::uint64_t most);
+
+  const RowSchema& schema_;
+  const GroupsFile file_;
+  const std::uint64_t memory_;
+  std::vector<WrittenGroup> written_;
+  std::mutex mutex_;  // protects all following members
+  std::condition_variable work_, done_;
+  std::deque<std::unique_ptr<Group>> groups_;  ///< the last one gets rows unless it is `ended`
+  std::uint64_t bytes_ = 0;                    ///< the memory of all row groups
+  unsigned busy_ = 0;                          ///< how many threads work
+  bool stop_ = false;
+  std::exception_ptr failure_;
+  std::vector<std::vector<std::unique_ptr<ColumnPart>>> spare_parts_;  ///< for each column, to be used again
+  std::vector<std::vector<std::byte>> spare_rows_;
+  Threads workers_;  // its threads end before the other members are destroyed
+};
+
+}  // namespace gpusort
