@@ -129,6 +129,36 @@ expect 0 "$g" --check -k i64 -k row joined.parquet
 expect 0 "$g" --split 5 -k i64 -o few one.parquet
 "$python" -c 'import pyarrow.parquet as pq; assert [pq.read_table(f"few-{i}.parquet").num_rows for i in range(5)].count(0) == 4'
 
+# The bytes of the output do not depend on the number of threads. Cases: many row groups, one row group, a dictionary
+# that becomes too large, and Bloom filters, which lie after the pages of their row group.
+"$python" - <<'END'
+import pyarrow as pa
+import pyarrow.parquet as pq
+numbers = pa.array([row * 7919 % 200003 for row in range(200000)])
+pq.write_table(pa.table({"i64": numbers, "b": [f"{row % 7}" for row in range(200000)]}), "wide.parquet")
+pq.write_table(pa.table({"i64": numbers}), "filtered.parquet", bloom_filter_options={"i64": True}, row_group_size=30000)
+END
+make single.parquet 20000 6
+same_bytes() {
+  local threads
+  for threads in 1 2 5; do
+    expect 0 "$g" --device cpu --threads $threads -k i64 "$@" threads-$threads.parquet
+    cmp threads-1.parquet threads-$threads.parquet || fail "--threads $threads gives other bytes: $*"
+  done
+}
+same_bytes large.parquet
+same_bytes --row-group-size 100K --compress zstd:5 single.parquet
+same_bytes --memory 40M wide.parquet
+same_bytes filtered.parquet
+"$python" - <<'END'
+import pyarrow.parquet as pq
+metadata = pq.ParquetFile("threads-5.parquet").metadata
+chunks = [metadata.row_group(i).column(0) for i in range(metadata.num_row_groups)]
+assert len(chunks) == 7
+for this, after in zip(chunks, chunks[1:]):
+    assert this.data_page_offset < this.bloom_filter_offset < after.data_page_offset, (this, after)
+END
+
 # Little memory: runs go to temp files.
 expect 0 "$g" --memory 64M --batch-bytes 1M --device cpu -k text -k row:desc large.parquet spilled.parquet
 check spilled.parquet text row:desc : large.parquet

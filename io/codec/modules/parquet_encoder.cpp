@@ -102,7 +102,7 @@ bool IsKept(parquet::Encoding::type encoding) {
          encoding == parquet::Encoding::DELTA_BYTE_ARRAY || encoding == parquet::Encoding::BYTE_STREAM_SPLIT;
 }
 
-/// Returns how many bytes the columns of a row group take on average for each row, as codec `codec` writes them.
+/// Returns how many bytes the columns of a row group take on average for each row, as `codec` writes them.
 double RowBytesIn(const parquet::RowGroupMetaData& group, const std::optional<NamedCodec>& codec) {
   const bool plain = codec && codec->codec == parquet::Compression::UNCOMPRESSED;
   std::int64_t bytes = 0;

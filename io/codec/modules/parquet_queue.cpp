@@ -37,30 +37,34 @@ void GroupQueue::Add(std::vector<std::byte> rows, bool ends_group) {
   auto chunk = std::make_unique<Chunk>();
   chunk->rows = std::move(rows);
   chunk->parts_left = schema_.columns.size();
+  std::unique_ptr<Group> begun;
+  if (groups_.empty() || groups_.back()->ended) {  // only this thread changes these
+    begun = std::make_unique<Group>(file_, written_.size() + groups_.size());
+    begun->columns.resize(schema_.columns.size());
+    begun->unfinished = begun->columns.size();
+  }
   {
     const std::lock_guard lock(mutex_);
-    if (groups_.empty() || groups_.back()->ended) {
-      Group& group = *groups_.emplace_back(std::make_unique<Group>(file_, written_.size() + groups_.size()));
-      group.columns.resize(schema_.columns.size());
-      group.unfinished = group.columns.size();
-      bytes_ += group.writer.filter_bytes();
+    if (begun) {
+      bytes_ += begun->writer.filter_bytes();
+      groups_.push_back(std::move(begun));
     }
-    Group& group = *groups_.back();
     bytes_ += chunk->rows.capacity();
-    group.chunks.push_back(std::move(chunk));
-    group.ended = ends_group;
+    groups_.back()->chunks.push_back(std::move(chunk));
+    groups_.back()->ended = ends_group;
+    ++undivided_;
   }
   work_.notify_one();
-  // Without other threads, each chunk is encoded at once, while it is in the caches.
-  MakeRoom(workers_.empty() ? 0 : memory_);
+  // If all threads are busy, more rows would only take memory.
+  MakeRoom(memory_, 2 * workers_.size());
 }
 
 void GroupQueue::Finish() {
-  MakeRoom(0);
+  MakeRoom(0, 0);
   WriteEnd(file_, written_);
 }
 
-void GroupQueue::MakeRoom(std::uint64_t most) {
+void GroupQueue::MakeRoom(std::uint64_t most, std::size_t most_undivided) {
   Lock lock(mutex_);
   for (;;) {
     if (failure_) std::rethrow_exception(failure_);
@@ -74,7 +78,7 @@ void GroupQueue::MakeRoom(std::uint64_t most) {
       for (const Column& column : group->columns) bytes_ -= column.bytes;
       continue;
     }
-    if (bytes_ < most) return;
+    if (bytes_ < most && undivided_ <= most_undivided) return;
     if (WorkOnce(lock)) continue;
     if (busy_ == 0) return;
     done_.wait(lock);
@@ -117,6 +121,7 @@ void GroupQueue::Offer(Group& group, std::size_t number) {
 
 void GroupQueue::Divide(Group& group, Lock& lock) {
   Chunk& chunk = *group.chunks[group.undivided++];
+  --undivided_;
   for (auto& spare : spare_parts_) {
     std::unique_ptr<ColumnPart>& part = chunk.parts.emplace_back();
     if (spare.empty()) continue;

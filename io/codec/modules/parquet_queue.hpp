@@ -65,9 +65,9 @@ class GroupQueue {
   void Encode(Group& group, Lock& lock);
   /// Puts a column into Group::ready if its next chunk is divided.
   static void Offer(Group& group, std::size_t column);
-  /// Writes row groups, works and waits until less than `most` bytes are in memory or nothing can be done without more
-  /// rows. Throws the exception of a thread.
-  void MakeRoom(std::uint64_t most);
+  /// Writes row groups, works and waits until less than `most` bytes are in memory and at most `most_undivided` chunks
+  /// are not divided, or until nothing can be done without more rows. Throws the exception of a thread.
+  void MakeRoom(std::uint64_t most, std::size_t most_undivided);
 
   const RowSchema& schema_;
   const GroupsFile file_;
@@ -77,6 +77,7 @@ class GroupQueue {
   std::condition_variable work_, done_;
   std::deque<std::unique_ptr<Group>> groups_;  ///< the last one gets rows unless it is `ended`
   std::uint64_t bytes_ = 0;                    ///< the memory of all row groups
+  std::size_t undivided_ = 0;                  ///< how many chunks no thread has begun to divide
   unsigned busy_ = 0;                          ///< how many threads work
   bool stop_ = false;
   std::exception_ptr failure_;

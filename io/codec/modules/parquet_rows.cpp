@@ -148,12 +148,4 @@ void DivideRows(std::span<const std::byte> rows, const RowSchema& schema,
   }
 }
 
-std::size_t RowBytes(std::span<const std::byte> bytes) {
-  std::uint32_t size;
-  if (bytes.size() < sizeof(size)) return 0;
-  std::memcpy(&size, bytes.data(), sizeof(size));
-  if (size < kRowSizeBytes) throw Error(ErrorCode::kIntegrity, "a row of the output has a wrong size");
-  return size;
-}
-
 }  // namespace gpusort

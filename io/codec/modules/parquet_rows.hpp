@@ -3,11 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "io/codec/modules/parquet.hpp"
+#include "kernels/error.hpp"
 
 namespace parquet {
 class ColumnWriter;
@@ -41,6 +43,12 @@ void DivideRows(std::span<const std::byte> rows, const RowSchema& schema,
 
 /// Returns the size of the first row in `bytes`, or 0 if more bytes are needed to tell. Throws Error(kIntegrity) if
 /// the size is wrong.
-std::size_t RowBytes(std::span<const std::byte> bytes);
+inline std::size_t RowBytes(std::span<const std::byte> bytes) {
+  std::uint32_t size;
+  if (bytes.size() < sizeof(size)) return 0;
+  std::memcpy(&size, bytes.data(), sizeof(size));
+  if (size < kRowSizeBytes) throw Error(ErrorCode::kIntegrity, "a row of the output has a wrong size");
+  return size;
+}
 
 }  // namespace gpusort
