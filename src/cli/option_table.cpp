@@ -370,8 +370,8 @@ constexpr OptionRow kRows[] = {
      .set = [](Typed& to, Text text) { to.spec.target.group_bytes = ParseBytes(text); },
      .takes = kTakesRowGroups,
      .help = "Parquet: end each row group of the output at this size (default: 128 MiB, or the rows of the input's)",
-     .more = "The size is about that of the encoded row group: how many rows it has follows from the sizes in the first "
-             "input. A row group takes at most a 48th of --memory, and its rows before the encoding eight times as much.",
+     .more = "This is about the encoded size: the number of rows follows from the sizes in the first input. A row group "
+             "takes at most a 48th of --memory, and its rows before the encoding at most eight times the size.",
      .about = "the size of the row groups of Parquet"},
     {.section = kTables, .name = "strict", .traits = kWithCheck | kTablesOnly,
      .set = [](Typed& to, Text) { to.table.strict = true; },
