@@ -148,7 +148,7 @@ same_bytes() {
 }
 same_bytes large.parquet
 same_bytes --row-group-size 100K --compress zstd:5 single.parquet
-same_bytes --memory 40M wide.parquet
+same_bytes wide.parquet
 same_bytes filtered.parquet
 "$python" - <<'END'
 import pyarrow.parquet as pq

@@ -6,7 +6,7 @@
 namespace gpusort {
 namespace {
 
-constexpr std::size_t kMostSpare = 4;
+constexpr std::size_t kMostSpare = 4;  ///< how many vectors of a kind are kept to be used again
 
 }  // namespace
 
@@ -102,7 +102,11 @@ bool GroupQueue::WorkOnce(Lock& lock) {
   Group& group = **found;
   ++busy_;
   try {
-    group.ready.empty() ? Divide(group, lock) : Encode(group, lock);
+    if (group.ready.empty()) {
+      Divide(group, lock);
+    } else {
+      Encode(group, lock);
+    }
   } catch (...) {
     if (!lock.owns_lock()) lock.lock();
     if (!failure_) failure_ = std::current_exception();
@@ -185,6 +189,7 @@ void GroupQueue::Encode(Group& group, Lock& lock) {
     --group.unfinished;
   } else {
     Offer(group, number);
+    work_.notify_one();  // the caller's thread may have other work to do
   }
 }
 
