@@ -61,6 +61,7 @@ struct DecoderLimits {
   /// asks for a --memory of n times the bytes needed.
   unsigned memory_share = 1;
   unsigned threads = 1;  ///< number of threads that expand BGZF or Parquet; the system may allow fewer
+  bool ranges = false;   ///< for Parquet: see RowDecoderOptions::ranges
 };
 
 /// Expands a compressed file. Not thread-safe. Do not use a Decoder again after an exception. Throws:

@@ -296,8 +296,9 @@ class Decoder::Rows {
     };
     const RowModule& module = LoadParquet();
     Guard([&] {
-      decoder_ = module.make_decoder({size, std::move(file.read)},
-                                     {RowDecoderBytes(limits.memory_bytes), limits.memory_share, limits.threads});
+      decoder_ = module.make_decoder(
+          {size, std::move(file.read)},
+          {RowDecoderBytes(limits.memory_bytes), limits.memory_share, limits.threads, limits.ranges});
     });
   }
 

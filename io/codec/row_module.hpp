@@ -25,6 +25,7 @@ struct RowDecoderOptions {
   /// If a decoder gets only an n-th part of --memory, set this to n, for the message about too little memory.
   unsigned memory_share = 1;
   unsigned threads = 1;
+  bool ranges = false;  ///< true: the header gets the ranges of the columns (RowSchema::ranges)
 };
 
 /// Decodes one file. Not thread-safe.

@@ -1,6 +1,9 @@
 #include "io/codec/row_schema.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
 
 #include "kernels/error.hpp"
 
@@ -102,6 +105,17 @@ RowSchema RowSchema::Parse(std::span<const std::byte> header) {
     sorted.nulls_first = rest.Take<std::uint8_t>() != 0;
     if (sorted.column >= schema.columns.size()) FailSchema();
   }
+  for (auto count = rest.Take<std::uint32_t>(); count > 0; --count) {
+    RowRange& range = schema.ranges.emplace_back();
+    range.unknown = rest.Take<std::uint8_t>() != 0;
+    range.least = rest.Take<std::uint64_t>();
+    range.greatest = rest.Take<std::uint64_t>();
+    range.has_bytes = rest.Take<std::uint8_t>() != 0;
+    range.least_bytes = rest.TakeText();
+    range.greatest_bytes = rest.TakeText();
+  }
+  if (!schema.ranges.empty() && schema.ranges.size() != schema.columns.size()) FailSchema();
+  schema.about = rest.TakeText();
   schema.file = rest.TakeText();
   return schema;
 }
@@ -128,6 +142,16 @@ std::vector<std::byte> RowSchema::Header() const {
     rest.Put(static_cast<std::uint8_t>(one.descending));
     rest.Put(static_cast<std::uint8_t>(one.nulls_first));
   }
+  rest.Put(static_cast<std::uint32_t>(ranges.size()));
+  for (const RowRange& range : ranges) {
+    rest.Put(static_cast<std::uint8_t>(range.unknown));
+    rest.Put(range.least);
+    rest.Put(range.greatest);
+    rest.Put(static_cast<std::uint8_t>(range.has_bytes));
+    rest.PutText(range.least_bytes);
+    rest.PutText(range.greatest_bytes);
+  }
+  rest.PutText(about);
   rest.PutText(file);
   SchemaWriter header;
   const auto magic = std::as_bytes(std::span(kSchemaMagic));
@@ -142,6 +166,85 @@ std::vector<std::byte> RowSchema::Header() const {
 std::size_t RowSchema::bit_bytes() const {
   const auto bits = std::ranges::count(columns, RowColumn::Levels::kBit, &RowColumn::levels);
   return (static_cast<std::size_t>(bits) + 7) / 8;
+}
+
+double HalfValue(std::uint16_t half) {
+  const bool negative = (half >> 15) != 0;
+  const int exponent = half >> 10 & 31;
+  const int mantissa = half & 1023;
+  double value = 0;
+  if (exponent == 31) {
+    value = mantissa != 0 ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity();
+  } else {
+    value = exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(mantissa + 1024, exponent - 25);
+  }
+  return negative ? -value : value;
+}
+
+namespace {
+
+constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
+
+template <typename Number>
+Number LoadValue(std::string_view value) {
+  return LoadNumber<Number>(std::as_bytes(std::span(value)), 0);
+}
+
+/// Returns a number in whose order doubles are.
+std::uint64_t OrderedDouble(double value) {
+  const auto bits = std::bit_cast<std::uint64_t>(value);
+  return (bits & kSign) != 0 ? ~bits : bits | kSign;
+}
+
+/// Returns the double that is nearest to a signed integer of any size, big-endian.
+double BigValue(std::string_view value) {
+  const bool negative = !value.empty() && static_cast<signed char>(value[0]) < 0;
+  double number = negative ? -1 : 0;
+  for (const char byte : value) number = number * 256 + static_cast<unsigned char>(byte);
+  return number;
+}
+
+}  // namespace
+
+double DoubleOfOrdered(std::uint64_t ordered) {
+  return std::bit_cast<double>((ordered & kSign) != 0 ? ordered ^ kSign : ~ordered);
+}
+
+std::uint64_t OrderedNumber(const RowColumn& column, std::string_view value) {
+  switch (column.order) {
+    case RowColumn::Order::kSigned: {
+      const std::int64_t number =
+          column.value_bytes == 4 ? LoadValue<std::int32_t>(value) : LoadValue<std::int64_t>(value);
+      return static_cast<std::uint64_t>(number) ^ kSign;
+    }
+    case RowColumn::Order::kUnsigned:
+      return column.value_bytes == 4 ? LoadValue<std::uint32_t>(value) : LoadValue<std::uint64_t>(value);
+    case RowColumn::Order::kHalf:
+      return OrderedDouble(HalfValue(LoadValue<std::uint16_t>(value)));
+    case RowColumn::Order::kFloat:
+      return OrderedDouble(column.value_bytes == 4 ? static_cast<double>(LoadValue<float>(value))
+                                                   : LoadValue<double>(value));
+    case RowColumn::Order::kBool:
+      return LoadValue<std::uint8_t>(value);
+    case RowColumn::Order::kBigSigned:
+      return OrderedDouble(BigValue(value));
+    case RowColumn::Order::kBytes:
+    case RowColumn::Order::kInt96:
+    case RowColumn::Order::kNone:
+      break;
+  }
+  throw Error(ErrorCode::kInternal, "the values of a column are no numbers");
+}
+
+void RowRange::Widen(const RowRange& other) {
+  unknown |= other.unknown;
+  least = std::min(least, other.least);
+  greatest = std::max(greatest, other.greatest);
+  if (!other.has_bytes) return;
+  // The order of strings of char is that of unsigned bytes.
+  if (!has_bytes || other.least_bytes < least_bytes) least_bytes = other.least_bytes;
+  if (!has_bytes || other.greatest_bytes > greatest_bytes) greatest_bytes = other.greatest_bytes;
+  has_bytes = true;
 }
 
 void RowReader::Fail() { throw Error(ErrorCode::kIntegrity, "a row ends inside one of its columns"); }

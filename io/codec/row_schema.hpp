@@ -75,10 +75,42 @@ struct SortedColumn {
   bool descending = false, nulls_first = false;
 };
 
+/// Returns a number in whose order the values of a column are. The column must have an order, and not that of kBytes or
+/// kInt96. Floating-point numbers and numbers of kBigSigned give the bits of a double (DoubleOfOrdered).
+std::uint64_t OrderedNumber(const RowColumn& column, std::string_view value);
+/// Returns the double of a number that OrderedNumber() has made of a double.
+double DoubleOfOrdered(std::uint64_t ordered);
+/// Returns the value of a floating-point number of 16 bits.
+double HalfValue(std::uint16_t half);
+/// Returns true if the numbers that OrderedNumber() makes of the column's values are the bits of doubles.
+inline bool OrderedAsDouble(const RowColumn& column) {
+  return column.order == RowColumn::Order::kHalf || column.order == RowColumn::Order::kFloat ||
+         column.order == RowColumn::Order::kBigSigned;
+}
+
+/// The least and the greatest value of a column in all row groups, from the statistics in the footer. Values that are
+/// null or NaN do not count.
+struct RowRange {
+  /// True: the statistics of a row group are missing, so the other members say nothing.
+  bool unknown = false;
+  /// The values as OrderedNumber() makes them. If `least` is greater than `greatest`, there is no value.
+  std::uint64_t least = ~std::uint64_t{0}, greatest = 0;
+  /// The same for RowColumn::Order::kBytes: the beginnings of the values. Only valid if `has_bytes` is true.
+  std::string least_bytes{}, greatest_bytes{};
+  bool has_bytes = false;
+
+  /// Adds the values of another range of the same column.
+  void Widen(const RowRange& other);
+  friend bool operator==(const RowRange&, const RowRange&) = default;
+};
+
 struct RowSchema {
   std::vector<RowColumn> columns;
   std::vector<SortedColumn> sorted;  ///< only in the header of the output
-  std::string file;                  ///< what the module needs to write such a file; the program does not read it
+  /// The ranges of all columns, only if RowDecoderOptions::ranges asks for them. They may differ between inputs.
+  std::vector<RowRange> ranges;
+  std::string about;  ///< what a user wants to know about the file, for --explain
+  std::string file;   ///< what the module needs to write such a file; the program does not read it
 
   /// Returns the size of the header at the beginning of `front`, or 0 if more bytes are needed to tell. Throws
   /// Error(kInternal) if `front` is no header.

@@ -10,6 +10,7 @@
 #include "base/did_you_mean.hpp"
 #include "base/gnu_quote.hpp"
 #include "cli/option_values.hpp"
+#include "formats/curve_key.hpp"
 #include "formats/text_reader.hpp"
 #include "formats/value_key.hpp"
 #include "kernels/error.hpp"
@@ -234,6 +235,12 @@ std::uint64_t TakeField(std::string_view key, std::string_view& text) {
   return number;
 }
 
+/// Returns the curve that `text` begins with the name and the bracket of.
+Curve CurveOf(std::string_view text) {
+  if (text.starts_with("zorder(")) return Curve::kZorder;
+  return text.starts_with("hilbert(") ? Curve::kHilbert : Curve::kNone;
+}
+
 /// Returns the front of `text` that consists of digits and commas.
 std::string_view FieldsOf(std::string_view text) {
   return text.substr(0, std::min(text.find_first_not_of("0123456789,"), text.size()));
@@ -247,8 +254,9 @@ ColumnKey NewKey(std::string_view text, char decimal_point, int thousands) {
   return made;
 }
 
-/// Sets the column of the key `made` to `name`, which has no quotes.
-void SetColumn(std::string_view key, std::string_view name, ColumnKey& made) {
+/// Sets the column of `made`, a key or a column of a curve, to `name`, which has no quotes.
+template <typename Named>
+void SetColumn(std::string_view key, std::string_view name, Named& made) {
   if (name.empty()) Fail(key, "it names no column");
   made.column = name;
   if (name[0] != '#') return;
@@ -258,6 +266,34 @@ void SetColumn(std::string_view key, std::string_view name, ColumnKey& made) {
   if (error != std::errc{} || stop != end || made.number == 0) {
     Fail(key, QuoteWord(name) +
                   " is no column's number, which count from #1; a name that begins with # goes in double quotes");
+  }
+}
+
+/// Sets the columns of the key `made`, which is a curve.
+void SetCurve(std::string_view key, Curve curve, ColumnKey& made) {
+  made.curve = curve;
+  made.column = key;
+  std::string_view rest = key.substr(key.find('(') + 1);
+  for (bool more = true; more;) {
+    while (rest.starts_with(' ')) rest.remove_prefix(1);
+    CurveColumn column;
+    if (rest.starts_with('"')) {
+      column.column = TakeQuoted(key, rest);
+    } else {
+      std::string_view name = rest.substr(0, rest.find_first_of(",)"));
+      rest.remove_prefix(name.size());
+      while (name.ends_with(' ')) name.remove_suffix(1);
+      SetColumn(key, name, column);
+    }
+    made.curve_columns.push_back(std::move(column));
+    while (rest.starts_with(' ')) rest.remove_prefix(1);
+    if (!rest.starts_with(',') && !rest.starts_with(')')) Fail(key, "its columns stand between commas, and ) ends it");
+    more = rest.starts_with(',');
+    rest.remove_prefix(1);
+  }
+  if (!rest.empty()) Fail(key, "a curve has no type and no direction: leave " + QuoteWord(rest) + " out");
+  if (made.curve_columns.size() < kLeastCurveColumns || made.curve_columns.size() > kMostCurveColumns) {
+    Fail(key, "a curve has 2 to 8 columns");
   }
 }
 
@@ -301,6 +337,10 @@ ColumnKey ParseColumnKey(std::string_view text, char decimal_point, int thousand
   if (rest.starts_with('~')) {
     made.pattern = TakePattern(text, rest.substr(1), words);
     made.column = "~" + made.pattern;
+    return made;
+  }
+  if (const Curve curve = CurveOf(text); curve != Curve::kNone) {
+    SetCurve(text, curve, made);
     return made;
   }
   if (rest.starts_with('"')) {

@@ -1,6 +1,9 @@
 #include "cli/names_of_inputs.hpp"
 
 #include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <utility>
 
 #include "base/ascii.hpp"
@@ -81,10 +84,37 @@ void SetTable(const FormatRow& row, Source& source) {
   source.table = TableOptions{{}, row.name, row.delimiter, row.quote, row.escape, -1, row.header};
 }
 
+namespace {
+
+/// Returns true if `path` is a regular file that begins and ends as Parquet does.
+bool IsParquetFile(const std::string& path) {
+  constexpr std::uint64_t kLeast = 12;
+  constexpr const char* kMagic = "PAR1";
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(path, unknown)) return false;
+  std::ifstream file(path, std::ios::binary);
+  char front[4] = {}, back[4] = {};
+  file.read(front, sizeof front).seekg(-4, std::ios::end);
+  return file && static_cast<std::uint64_t>(file.tellg()) + 4 >= kLeast && file.read(back, sizeof back) &&
+         std::memcmp(front, kMagic, 4) == 0 && std::memcmp(back, kMagic, 4) == 0;
+}
+
+/// Returns the format with columns of an input: that of its extension, or Parquet if the name tells nothing and the
+/// content is Parquet. Returns null if there is none.
+const FormatRow* TableOfInput(const std::string& input, const Source& source) {
+  if (input == "-") return nullptr;
+  const std::string name = ExpandedName(input, source);
+  if (const FormatRow* const row = FormatOfFile(name)) return row;
+  const bool plain = name == input && !source.codec && !TypeOfName(name);
+  return plain && IsParquetFile(input) ? FindFormat("parquet") : nullptr;
+}
+
+}  // namespace
+
 const FormatRow* TableOfInputs(const Source& source) {
   const FormatRow* first = nullptr;
   for (const std::string& input : source.inputs) {
-    const FormatRow* const row = input == "-" ? nullptr : FormatOfFile(ExpandedName(input, source));
+    const FormatRow* const row = TableOfInput(input, source);
     if (row == nullptr || (first != nullptr && first != row)) return nullptr;
     first = row;
   }
@@ -92,9 +122,7 @@ const FormatRow* TableOfInputs(const Source& source) {
 }
 
 void RefuseMixedFormats(const Source& source) {
-  const auto table = [&](const std::string& input) {
-    return input == "-" ? nullptr : FormatOfFile(ExpandedName(input, source));
-  };
+  const auto table = [&](const std::string& input) { return TableOfInput(input, source); };
   const auto named = std::find_if(source.inputs.begin(), source.inputs.end(), table);
   if (named == source.inputs.end()) return;
   const FormatRow* const first = table(*named);

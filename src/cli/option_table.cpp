@@ -507,6 +507,11 @@ constexpr OptionRow kRows[] = {
      .help = "write N files of about the same size, OUTPUT-0.csv to OUTPUT-(N-1).csv (with the input's extension, a "
              "stream has none), and OUTPUT.manifest.json; records with equal keys are in one file",
      .more = "See Parts in the manual page.", .about = "write N parts and a manifest: OUTPUT-0.csv ..."},
+    {.section = kOutput, .name = "target-size", .argument = "SIZE",
+     .set = [](Typed& to, Text text) { to.spec.target.part_bytes = ParseBytes(text); },
+     .help = "as --split, with as many files as that makes: the size of the inputs divided by SIZE, rounded up",
+     .more = "A file may be larger or smaller than SIZE. The sizes of the inputs must be known: streams and compressed "
+             "inputs need --split.", .about = "write parts of about this size, and a manifest"},
     {.section = kOutput, .name = "force", .traits = kAnyAttempt, .set = [](Typed& to, Text) { to.force = true; },
      .help = "replace an OUTPUT that exists without asking a person at a terminal; -o does not ask either",
      .more = "See Output in the manual page."},

@@ -108,6 +108,9 @@ void Set(const po::options_description& known, const Typed& typed, bool first) {
   po::notify(values);
 }
 
+/// Returns the option because of which the output is several files.
+const char* NameOfSplit(const JobSpec& spec) { return spec.target.part_bytes > 0 ? "--target-size" : "--split"; }
+
 /// Throws an error for options that have no meaning with the action.
 void RefuseForAction(const Typed& typed) {
   const JobSpec& spec = typed.spec;
@@ -153,7 +156,7 @@ void PlaceBareNames(const Typed& typed, JobSpec& spec) {
   if (names.size() < 2) {
     spec.source.implied = names.empty();
     spec.source.inputs = names.empty() ? std::vector<std::string>{"-"} : names;
-    const std::pair<const char*, bool> need_file[] = {{"--split", spec.target.split > 0},
+    const std::pair<const char*, bool> need_file[] = {{NameOfSplit(spec), spec.target.split > 0},
                                                       {"--resume-dir", !spec.survival.dir.empty()},
                                                       {"--verify-output", spec.target.verify},
                                                       {"--index", spec.target.index}};
@@ -231,7 +234,7 @@ void ResolveTarget(const Typed& typed, JobSpec& spec) {
   if (target.no_clobber && typed.force) FailUsage("--force and --no-clobber exclude each other");
   if (target.verify && target.output == "-") FailUsage("--verify-output cannot read standard output back");
   if (target.split == 0) return;
-  Named("--split", [&] {
+  Named(NameOfSplit(spec), [&] {
     if (IsStreamTarget(target.output)) FailUsage("it makes files, and " + InQuotes(target.output) + " is a stream");
     if (target.output.ends_with('/')) {
       FailUsage("it needs the beginning of the files' names after " + InQuotes(target.output));
@@ -421,7 +424,7 @@ void ResolveGroups(const Typed& typed, JobSpec& spec) {
   if (!order.needs_groups()) return;
   const std::string name = NameOfGroups(order);
   if (spec.target.split > 0) {
-    FailUsage(name + " cannot be combined with --split yet: give one file as the output");
+    FailUsage(name + " cannot be combined with " + NameOfSplit(spec) + " yet: give one file as the output");
   }
   const std::optional<TableOptions>& table = spec.source.table;
   if (IsDump(spec)) {
@@ -452,7 +455,8 @@ void RefuseForSets(const Typed& typed) {
   const JobSpec& spec = typed.spec;
   if (spec.order.set_inputs() == 0) return;
   if (spec.target.split == 0) return;
-  FailUsage("--split cannot be combined with " + typed.WhyPlaced() + " yet: give one file as the output");
+  FailUsage(std::string(NameOfSplit(spec)) + " cannot be combined with " + typed.WhyPlaced() +
+            " yet: give one file as the output");
 }
 
 /// Throws an error for options that have no meaning if the output has the order of the input.
@@ -466,7 +470,9 @@ void RefuseForKeepOrder(const Typed& typed) {
   if (spec.order.by_count) {
     FailUsage("--by count and --keep-order exclude each other: each of them gives the order of the output");
   }
-  if (spec.target.split > 0) FailUsage("--split has no meaning with --keep-order: parts are ranges of keys");
+  if (spec.target.split > 0) {
+    FailUsage(std::string(NameOfSplit(spec)) + " has no meaning with --keep-order: parts are ranges of keys");
+  }
   if (spec.target.verify) {
     FailUsage("--verify-output has no meaning with --keep-order: the order does not follow from the records");
   }
@@ -507,6 +513,11 @@ JobSpec ParseOptions(std::span<const std::string> words, const std::function<voi
   RefuseForAction(typed);
   if (spec.action == Action::kStatus) return spec;
   Set(known, typed, false);
+  if (spec.target.part_bytes > 0) {
+    if (spec.target.split > 0)
+      FailUsage("--split and --target-size exclude each other: both say how many parts there are");
+    spec.target.split = 1;  // ChooseParts() knows the number
+  }
   PlaceNames(typed, spec);
   PlaceSets(typed, spec);
   ResolveTarget(typed, spec);
@@ -522,10 +533,10 @@ JobSpec ParseOptions(std::span<const std::string> words, const std::function<voi
     Named("--compress", [&] { ParseCodec(typed.compress_text); });
   }
   if (spec.target.codec != Codec::kParquet && spec.target.split > 0 && typed.compress_given) {
-    FailUsage("--split: --compress has no meaning with it");
+    FailUsage(std::string(NameOfSplit(spec)) + ": --compress has no meaning with it");
   }
   if (spec.target.split > 0 && spec.source.table && (RowOf(*spec.source.table).takes & kTakesSplit) == 0) {
-    FailUsage("--split has no meaning with " + spec.source.table->name +
+    FailUsage(NameOfSplit(spec) + (" has no meaning with " + spec.source.table->name) +
               ": the rows of a dump stand between its other statements");
   }
   if (typed.shuffle && IsDump(spec)) {
@@ -542,6 +553,29 @@ JobSpec ParseOptions(std::span<const std::string> words, const std::function<voi
   ResolveBatchSize(typed, spec);
   ResolveSurvival(typed, spec);
   return spec;
+}
+
+void ChooseParts(JobSpec& spec) {
+  Target& target = spec.target;
+  if (target.part_bytes == 0) return;
+  std::uint64_t bytes = 0;
+  for (const std::string& input : spec.source.inputs) {
+    const Codec codec = spec.source.codec.value_or(CodecOfPath(input));
+    const bool packed = codec != Codec::kNone && !IsColumnFile(codec);
+    if (input == "-" || packed || IsStreamSource(input)) {
+      FailUsage("--target-size: the size of " + (input == "-" ? "standard input" : InQuotes(input)) + " is not known" +
+                (packed ? ", because it is compressed" : "") + ": give --split");
+    }
+    std::error_code missing;
+    const std::uint64_t size = std::filesystem::file_size(input, missing);
+    if (!missing) bytes += size;
+  }
+  const std::uint64_t parts = std::max<std::uint64_t>(1, (bytes + target.part_bytes - 1) / target.part_bytes);
+  if (parts > kMostParts) {
+    FailUsage("--target-size makes " + std::to_string(parts) + " files, and " + std::to_string(kMostParts) +
+              " are possible: give at least " + SizeArgument((bytes + kMostParts - 1) / kMostParts));
+  }
+  target.split = static_cast<unsigned>(parts);
 }
 
 std::vector<std::string> DecidingOptions(std::span<const std::string> words) {

@@ -16,6 +16,10 @@ namespace gpusort {
 /// - If the format or the keys are wrong, calls look(NAME) for each input first. `look` may throw a better error.
 JobSpec ParseOptions(std::span<const std::string> words, const std::function<void(const std::string&)>& look = nullptr);
 
+/// Sets Target::split, the number of parts, from the sizes of the inputs if --target-size is given. Throws
+/// Error(kUsage) if a size is not known, or if there would be too many parts. An input that cannot be found counts as
+/// empty: the job says later what is wrong.
+void ChooseParts(JobSpec& spec);
 /// Returns the options among `words` that may change the bytes of the output, each as "--NAME" or "--NAME=VALUE".
 /// Throws Error(kUsage) if the words cannot be parsed, or if a key has the old form +1 -2.
 std::vector<std::string> DecidingOptions(std::span<const std::string> words);

@@ -209,6 +209,7 @@ void ParseJob(Process& process, std::span<const std::string> words, const std::v
   ReleaseUserSignal();
   spec.dialect.ignore_sigpipe = process.ignores_sigpipe;
   ReadNamedFiles(spec, process.cancel, known);
+  ChooseParts(spec);
 }
 
 void BeginJob(Process& process, const std::string& program) {

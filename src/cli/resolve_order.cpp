@@ -156,11 +156,8 @@ void ResolveParquet(const Typed& typed, JobSpec& spec) {
   if (CodecOfPath(spec.target.output) != Codec::kNone) {
     FailUsage(InQuotes(spec.target.output) + ": Parquet is compressed inside: give the name without the extension");
   }
-  if (spec.target.verify) fail_yet("--verify-output");
   if (spec.target.index) fail_yet("--index");
-  if (spec.order.keeps_input_order) fail_yet("--keep-order");
   if (spec.order.debug) fail_yet("--debug");
-  if (!spec.survival.dir.empty()) fail_yet("--resume-dir");
   spec.source.codec = Codec::kParquet;
   if (spec.action == Action::kCheck) return;
   spec.target.codec = Codec::kParquet;
@@ -168,6 +165,26 @@ void ResolveParquet(const Typed& typed, JobSpec& spec) {
   const std::string why = LoadParquet().why_no_codec(typed.compress_text);
   if (!why.empty()) FailUsage("--compress: " + InQuotes(typed.compress_text) + ": " + why);
   spec.target.compression = typed.compress_text;
+}
+
+/// Throws an error for what cannot be done with the key `key`, which is a curve.
+void CheckCurve(const ColumnKey& key, const JobSpec& spec) {
+  const std::string front = "--key: " + InQuotes(key.text) + ": ";
+  if (RowOf(*spec.source.table).reads != kReadsParquet) {
+    FailUsage(front +
+              "curves are keys of Parquet, whose footers give the ranges of columns; a name with brackets goes "
+              "in double quotes");
+  }
+  const Order& order = spec.order;
+  const std::pair<bool, const char*> others[] = {{order.unique, "-u"},
+                                                 {order.set_inputs() > 0, "--minus and --intersect"},
+                                                 {order.merge, "-m"},
+                                                 {spec.action == Action::kCheck, "--check"}};
+  for (const auto& [given, name] : others) {
+    if (!given) continue;
+    FailUsage(front + name + " cannot be combined with a curve, whose places depend on the ranges in all inputs, and " +
+              "are equal for some rows that differ");
+  }
 }
 
 /// Throws an error for --verify-output if the keys cannot be made from the output.
@@ -281,6 +298,7 @@ void SetTableKeys(Typed& typed) {
       key.rule.type = ValueType::kTimestamp;
       key.rule.typed = true;
     }
+    if (key.curve != Curve::kNone) CheckCurve(key, spec);
     key.rule.descending ^= spec.order.reverse;
     spec.source.table->keys.push_back(std::move(key));
     spec.source.type_note += ", key " + EscapeName(text);

@@ -108,6 +108,7 @@ void InputHeader::Compare(const Source& source, std::vector<std::byte> header) {
     bytes_ = std::move(header);
   } else if (!source.of_set) {
     TellLeftOut(source.path, header, from_, bytes_);
+    format_.JoinHeader(bytes_, header);
   }
 }
 

@@ -181,17 +181,17 @@ unsigned DecoderThreads(const JobSpec& spec, std::uint64_t limit) {
 InputOptions MakeInputOptions(const JobSpec& spec, HostMemory& memory, const RecordFormat& format,
                               std::optional<FileFacts> overwritten) {
   if (MayHaveHeader(spec)) memory.Reserve(HeaderMemory(true, memory.limit()));
-  return {
-      format,
-      spec.source.codec,
-      memory.limit(),
-      {spec.source.max_expanded, memory.limit() / kDecoderShare, kDecoderShare, DecoderThreads(spec, memory.limit())},
-      spec.order.merge && !spec.source.table,
-      overwritten,
-      spec.dialect.strict,
-      spec.source.ranges,
-      spec.order.set_inputs(),
-      KindCheck(spec)};
+  return {format,
+          spec.source.codec,
+          memory.limit(),
+          {spec.source.max_expanded, memory.limit() / kDecoderShare, kDecoderShare,
+           DecoderThreads(spec, memory.limit()), spec.source.table && spec.source.table->has_curve()},
+          spec.order.merge && !spec.source.table,
+          overwritten,
+          spec.dialect.strict,
+          spec.source.ranges,
+          spec.order.set_inputs(),
+          KindCheck(spec)};
 }
 
 LineTooLong::LineTooLong(const std::string& path, std::uint64_t at, std::uint64_t max_record)
@@ -358,6 +358,11 @@ std::function<std::uint64_t(std::span<std::byte>)> Inputs::Expand(const Input& i
   const auto decoder =
       std::make_shared<Decoder>(input.codec, EscapeName(input.path), input.stored([](std::uint64_t) {}), limits);
   return [decoder](std::span<std::byte> out) { return decoder->Read(out); };
+}
+
+bool Inputs::lasting() const {
+  const auto rows = [](const Input& one) { return IsColumnFile(one.codec) && one.file != nullptr; };
+  return rereadable_ || std::ranges::all_of(inputs_, rows);
 }
 
 std::vector<Codec> Inputs::codecs() const {

@@ -109,6 +109,9 @@ class Inputs {
   /// overwrites none of them.
   bool rereadable() const { return rereadable_; }
   bool compressed() const { return compressed_; }
+  /// Returns true if a later process can find the same records in the inputs: all can be read more than once, or are
+  /// files of columns.
+  bool lasting() const;
   /// Returns the maximum number of threads that expand an input.
   unsigned decoder_threads() const { return options_.limits.threads; }
   /// Returns the total size of the input files in bytes, without decompression. Returns 0 if an input is not a regular

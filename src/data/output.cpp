@@ -10,6 +10,7 @@
 
 #include "base/log.hpp"
 #include "data/inputs.hpp"
+#include "io/codec/row_module.hpp"
 #include "io/path.hpp"
 #include "kernels/error.hpp"
 #include "kernels/records/records.hpp"
@@ -21,6 +22,16 @@ namespace {
 /// Reads a compressed output back and expands it, piece by piece, to the beginning of `buffer`.
 class ExpandedOutput {
  public:
+  /// For a file of columns.
+  ExpandedOutput(OutputFile& file, Codec codec, std::uint64_t stored, const DecoderLimits& limits,
+                 const HostBuffer& buffer)
+      : buffer_{buffer.data(), buffer.size()},
+        decoder_(codec, EscapeName(file.path()),
+                 RowFile{stored,
+                         [&file, stored](std::uint64_t at, std::span<std::byte> out) {
+                           return file.ReadAt(at, out.first(std::min<std::uint64_t>(out.size(), stored - at)));
+                         }},
+                 limits) {}
   ExpandedOutput(OutputFile& file, Codec codec, std::uint64_t stored, const HostBuffer& buffer)
       : buffer_{buffer.data(), buffer.size()},
         decoder_(codec, EscapeName(file.path()),
@@ -281,6 +292,10 @@ void Output::Verify(const RecordLayout& layout, const RecordFormat& format, cons
   progress.SetPhase("verify output", bytes_);
   const auto verify = [&](OutputFile& file, std::uint64_t bytes, const RecordSum& of) {
     OutputProof read_back(keys != nullptr ? keys->layout() : layout, unique);
+    if (IsColumnFile(codec_) && keys != nullptr) {
+      ReadRowsBack(file, parts_ ? bytes : stored_, format, *keys, longest, read_back, memory, cancel, progress);
+      return read_back.Check(of);
+    }
     ReadBack(file, bytes, layout, format, keys, longest, format.LoadState(state), read_back, memory, cancel, progress);
     read_back.Check(of);
   };
@@ -367,6 +382,47 @@ void Output::ReadBack(OutputFile& file, std::uint64_t size, const RecordLayout& 
     if (expanded) expanded->Drop(whole);
   }
   if (expanded) expanded->RequireEnd();
+}
+
+void Output::ReadRowsBack(OutputFile& file, std::uint64_t stored, const RecordFormat& format, const KeyScheme& keys,
+                          std::uint64_t longest, OutputProof& read_back, HostMemory& memory, const CancelFlag& cancel,
+                          Progress& progress) {
+  // The decoders of the inputs, which took as much memory, have ended.
+  constexpr unsigned kShare = 4;
+  file.DropCache();
+  const std::unique_ptr<KeyEncoder> encoder = keys.MakeEncoder();
+  // The header that is read back differs from the one that was written: it describes the row groups of the output.
+  const std::uint64_t header_room = 2 * header_.size() + (std::uint64_t{64} << 10);
+  const std::uint64_t step = std::max({longest + 1, header_room, std::min(memory.left() / 2, std::uint64_t{4} << 20)});
+  const HostBuffer buffer(memory, step);
+  const DecoderLimits limits{
+      .memory_bytes = memory.limit() / kShare, .memory_share = kShare, .threads = encoder_options_.threads};
+  try {
+    ExpandedOutput rows(file, codec_, stored, limits, buffer);
+    const auto held = [&] { return RecordSpan(buffer.data(), rows.Fill(step)); };
+    const RecordSpan front = held();
+    const std::optional<std::uint64_t> header = format.HeaderBytes(front, false);
+    if (!header || !std::ranges::equal(format.HeaderText(front.first(*header)), format.HeaderText(header_))) {
+      throw Error(ErrorCode::kIntegrity, "the schema of the output read back is not what was written");
+    }
+    rows.Drop(*header);
+    std::vector<std::byte> keyed;
+    std::uint64_t keyed_bytes = 0;
+    for (RecordSpan bytes = held(); !bytes.empty(); bytes = held()) {
+      cancel.ThrowIfRequested();
+      ScanState state;
+      const std::uint64_t whole = format.Scan(bytes, state).last;
+      if (whole == 0) throw Error(ErrorCode::kIntegrity, "the output read back has a row without an end");
+      MakeKeyed(bytes.first(whole), *encoder, {}, keyed);
+      read_back.Add(keyed_bytes, keyed);
+      keyed_bytes += keyed.size();
+      progress.Advance(whole);
+      rows.Drop(whole);
+    }
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kBadInput) throw;
+    throw Error(ErrorCode::kIntegrity, std::string("the output read back: ") + error.what());
+  }
 }
 
 }  // namespace gpusort

@@ -147,6 +147,11 @@ class Output {
                 const KeyScheme* keys, std::uint64_t longest, ScanState state, OutputProof& read_back,
                 HostMemory& memory, const CancelFlag& cancel, Progress& progress);
 
+  /// Does the same for a file of columns with `stored` bytes, which is decoded into rows.
+  void ReadRowsBack(OutputFile& file, std::uint64_t stored, const RecordFormat& format, const KeyScheme& keys,
+                    std::uint64_t longest, OutputProof& read_back, HostMemory& memory, const CancelFlag& cancel,
+                    Progress& progress);
+
   std::unique_ptr<OutputFile> file_;    ///< null if the output is a stream
   std::unique_ptr<PipeWriter> stream_;  ///< null if the output is a file
   std::unique_ptr<OutputParts> parts_;

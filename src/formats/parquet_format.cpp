@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 #include <cstring>
-#include <limits>
 #include <string>
 #include <utility>
 
 #include "base/text.hpp"
+#include "formats/curve_key.hpp"
 #include "formats/formats.hpp"
 #include "io/codec/row_schema.hpp"
 
@@ -32,20 +31,6 @@ std::array<char, 8> OrderedBytes(std::uint64_t number, std::uint64_t flip) {
 constexpr const char* kNoOrder = "groups, lists and maps and their parts have no order and cannot be keys";
 
 constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
-
-/// Returns the value of a floating-point number of 16 bits.
-double HalfValue(std::uint16_t half) {
-  const bool negative = (half >> 15) != 0;
-  const int exponent = half >> 10 & 31;
-  const int mantissa = half & 1023;
-  double value = 0;
-  if (exponent == 31) {
-    value = mantissa != 0 ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity();
-  } else {
-    value = exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(mantissa + 1024, exponent - 25);
-  }
-  return negative ? -value : value;
-}
 
 ValueType NaturalType(const RowColumn& column) {
   switch (column.type) {
@@ -76,9 +61,11 @@ ValueType NaturalType(const RowColumn& column) {
 /// The fields that this format stores in a ScanState: the number of bytes of a row that are still to come.
 class ParquetFormat : public TableFormat {
  public:
-  explicit ParquetFormat(const JobSpec& spec) : TableFormat(spec) {}
+  explicit ParquetFormat(const JobSpec& spec) : TableFormat(spec), keeps_input_order_(spec.order.keeps_input_order) {}
 
   bool newlines() const override { return false; }
+  bool has_offsets() const override { return false; }
+  std::string WhyOpen(const ScanState&) const override { return "it does not end"; }
   std::string Ending(RecordSpan, RecordSpan) const override { return {}; }
   bool has_header() const override { return true; }
   std::optional<std::uint64_t> HeaderBytes(RecordSpan front, bool) const override {
@@ -97,9 +84,11 @@ class ParquetFormat : public TableFormat {
   void ReadHeader(RecordSpan header) override;
   std::vector<std::byte> OutputHeader(RecordSpan header) const override {
     RowSchema schema = RowSchema::Parse(header);
-    schema.sorted = sorted_;
+    if (!keeps_input_order_) schema.sorted = sorted_;
+    schema.ranges.clear();
     return schema.Header();
   }
+  void JoinHeader(std::vector<std::byte>& known, RecordSpan header) const override;
 
   Ends Scan(RecordSpan bytes, ScanState& state) const override {
     const Byte* const begin = AsBytes(bytes.data());
@@ -130,6 +119,8 @@ class ParquetFormat : public TableFormat {
     return 0;
   }
   unsigned modes() const override { return 0; }
+  std::string DescribeInput(RecordSpan front, const ScanState&) const override;
+  std::string DescribeKeys() const override;
 
  protected:
   std::uint64_t PutKeys(RecordSpan records, ScanState&, Scratch& scratch, FieldWriter& out,
@@ -141,25 +132,30 @@ class ParquetFormat : public TableFormat {
   void PlanFields();
   bool FindPlainFields(RecordSpan row, std::vector<Field>& fields) const;
   void FindFields(RecordSpan record, std::vector<Field>& fields) const;
+  void AddCurve(std::size_t k);
+  void PutCurve(std::size_t k, const std::vector<Field>& fields, FieldWriter& out) const;
 
+  const bool keeps_input_order_;
   RowSchema schema_;
   std::size_t bit_bytes_ = 0;
   /// The columns that the job sorts by if there is no -k: all of them.
   std::vector<ValueKey> all_;
   std::vector<SortedColumn> sorted_;
   std::size_t last_wanted_ = 0;  ///< the number of columns up to the last one of a key
-  /// The columns of all keys in ascending order. Without -k, each column is a key.
+  /// The columns of all keys in ascending order; `key` is the index of a field. Without -k, each column is a key.
   std::vector<KeyColumns::Wanted> places_;
-  std::vector<std::size_t> key_columns_;  ///< the column of each key
+  std::vector<std::size_t> key_columns_;  ///< the column of each field
   /// A column at which FindPlainFields() stops because it is wanted or because the size of its values varies.
   struct Stop {
     std::uint64_t skipped = 0;  ///< the size of the columns since the last stop
     std::size_t column = 0;
     std::size_t first = 0, last = 0;  ///< the part of `places_` that wants the column
   };
-  bool plain_ = false;                     ///< true if FindPlainFields() can find fields
-  std::vector<Stop> stops_;                ///< for FindPlainFields()
-  std::vector<unsigned char> plain_bits_;  ///< the bits of the columns up to the last wanted one
+  bool plain_ = false;                            ///< true if FindPlainFields() can find fields
+  std::vector<Stop> stops_;                       ///< for FindPlainFields()
+  std::vector<unsigned char> plain_bits_;         ///< the bits of the columns up to the last wanted one
+  std::vector<std::size_t> first_fields_;         ///< the first field of each key; a curve has a field for each column
+  std::vector<std::vector<ColumnScale>> scales_;  ///< for each key that is a curve: the scales of its columns
 };
 
 /// Returns the difference of two schemas for a message.
@@ -204,9 +200,10 @@ void ParquetFormat::PlanFields() {
   stops_.clear();
   plain_bits_.assign(bit_bytes_, 0);
   if (table_.keys.empty()) {
-    for (std::size_t i = 0; i < last_wanted_; ++i) places_.push_back({i, i});
+    for (std::size_t i = 0; i < last_wanted_; ++i) places_.push_back({i, i, 0});
   } else {
     places_ = wanted_.by_column;
+    for (KeyColumns::Wanted& place : places_) place.key = first_fields_[place.key] + place.part;
   }
   key_columns_.resize(places_.size());
   for (const KeyColumns::Wanted& place : places_) key_columns_[place.key] = place.column;
@@ -245,6 +242,7 @@ void ParquetFormat::ReadHeader(RecordSpan header) {
     firsts.push_back(i);
   }
   for (const ColumnKey& key : table_.keys) {
+    if (key.curve != Curve::kNone) continue;
     const auto is_part = [&](const RowColumn& column) { return column.nested && column.name == key.column; };
     if (key.number > 0 || std::ranges::find(names, key.column) != names.end()) continue;
     if (std::ranges::any_of(schema_.columns, is_part)) FailKey(key, kNoOrder);
@@ -272,8 +270,18 @@ void ParquetFormat::ReadHeader(RecordSpan header) {
     return;
   }
   keys_.clear();
+  first_fields_.clear();
+  std::size_t fields = 0;
+  scales_.assign(table_.keys.size(), {});
   bool described = true;  // the order of the keys so far is that of the columns
   for (const std::size_t k : wanted_.keys) {
+    first_fields_.push_back(fields);
+    fields += std::max<std::size_t>(table_.keys[k].curve_columns.size(), 1);
+    if (table_.keys[k].curve != Curve::kNone) {
+      AddCurve(k);
+      described = false;
+      continue;
+    }
     const auto at = std::ranges::find(wanted_.by_column, k, &KeyColumns::Wanted::key);
     const RowColumn& column = schema_.columns[at->column];
     const ColumnKey& key = table_.keys[k];
@@ -288,6 +296,90 @@ void ParquetFormat::ReadHeader(RecordSpan header) {
     last_wanted_ = std::max<std::size_t>(last_wanted_, at->column + 1);
   }
   PlanFields();
+}
+
+/// Adds the key `k`, which is a curve.
+void ParquetFormat::AddCurve(std::size_t k) {
+  const ColumnKey& key = table_.keys[k];
+  keys_.emplace_back(key.rule, words_);
+  std::vector<std::size_t> columns(key.curve_columns.size());
+  for (const KeyColumns::Wanted& wanted : wanted_.by_column) {
+    if (wanted.key == k) columns[wanted.part] = wanted.column;
+  }
+  for (std::size_t part = 0; part < columns.size(); ++part) {
+    const std::size_t i = columns[part];
+    const RowColumn& column = schema_.columns[i];
+    if (column.nested) FailKey(key, kNoOrder);
+    const std::string name = "column " + InQuotes(column.name) + " of " + column.type_text;
+    if (column.order == RowColumn::Order::kNone) FailKey(key, name + ": its values have no order");
+    if (column.order == RowColumn::Order::kInt96) {
+      FailKey(key, name + ": INT96 has no statistics, which curves need");
+    }
+    if (std::find(columns.begin(), columns.begin() + static_cast<std::ptrdiff_t>(part), i) !=
+        columns.begin() + static_cast<std::ptrdiff_t>(part)) {
+      FailKey(key, "it has the column " + InQuotes(column.name) + " twice");
+    }
+    const RowRange range = schema_.ranges.empty() ? RowRange{.unknown = true} : schema_.ranges[i];
+    if (range.unknown && column.order != RowColumn::Order::kBytes) {
+      FailKey(key, name + ": an input has no statistics of it, which curves need; gpusort -k " + column.name +
+                       " -o NEW INPUT... writes them");
+    }
+    scales_[k].emplace_back(column, range);
+    last_wanted_ = std::max(last_wanted_, i + 1);
+  }
+}
+
+void ParquetFormat::PutCurve(std::size_t k, const std::vector<Field>& fields, FieldWriter& out) const {
+  std::array<std::uint32_t, kMostCurveColumns> cells{};
+  const std::vector<ColumnScale>& scales = scales_[k];
+  for (std::size_t part = 0; part < scales.size(); ++part) {
+    const Field& field = fields[first_fields_[k] + part];
+    cells[part] = field.is == Field::kNull ? ColumnScale::kNullCell : scales[part].CellOf(field.text);
+  }
+  std::string place;
+  PlaceOnCurve(table_.keys[k].curve, {cells.data(), scales.size()}, place);
+  keys_[k].PutFixed(place, out);
+}
+
+void ParquetFormat::JoinHeader(std::vector<std::byte>& known, RecordSpan header) const {
+  if (!table_.has_curve() || known.empty() || header.empty()) return;
+  RowSchema joined = RowSchema::Parse(known);
+  const RowSchema other = RowSchema::Parse(header);
+  if (joined.ranges.size() != other.ranges.size()) return;
+  const std::vector<RowRange> before = joined.ranges;
+  for (std::size_t i = 0; i < before.size(); ++i) joined.ranges[i].Widen(other.ranges[i]);
+  if (joined.ranges != before) known = joined.Header();
+}
+
+std::string ParquetFormat::DescribeInput(RecordSpan front, const ScanState&) const {
+  constexpr std::size_t kMostShown = 12;
+  const std::uint64_t bytes = RowSchema::HeaderBytes(front);
+  if (bytes == 0) return "the schema is too large to be shown";
+  const RowSchema schema = RowSchema::Parse(front.first(bytes));
+  std::string text = EscapeName(schema.about) + "; " + Counted(schema.columns.size(), "column") + ":";
+  for (std::size_t i = 0; i < std::min(schema.columns.size(), kMostShown); ++i) {
+    const RowColumn& column = schema.columns[i];
+    text += (i == 0 ? " " : ", ") + EscapeName(column.name) + " " + column.type_text;
+  }
+  return text + (schema.columns.size() > kMostShown ? ", ..." : "");
+}
+
+std::string ParquetFormat::DescribeKeys() const {
+  std::string text;
+  const auto add = [&](const RowColumn& column, const ValueRule& rule) {
+    text += (text.empty() ? "" : ", ") + EscapeName(column.name) + " " + column.type_text + " as " +
+            std::string(ValueTypeName(rule.type)) + (rule.descending ? " desc" : " asc") +
+            (rule.puts_nulls_first() ? " nulls-first" : " nulls-last");
+  };
+  for (std::size_t i = 0; i < all_.size(); ++i) add(schema_.columns[i], all_[i].rule());
+  for (std::size_t k = 0; k < keys_.size() && !scales_.empty(); ++k) {
+    if (!scales_[k].empty()) {
+      text += (text.empty() ? "" : ", ") + EscapeName(table_.keys[k].text) + " by the ranges in the footers";
+      continue;
+    }
+    add(schema_.columns[key_columns_[first_fields_[k]]], keys_[k].rule());
+  }
+  return text;
 }
 
 /// Finds the fields of a row if its wanted columns and those before them are not repeated and are all present. Returns
@@ -361,16 +453,21 @@ std::uint64_t ParquetFormat::PutKeys(RecordSpan records, ScanState&, Scratch& sc
   }
   for (std::size_t k = 0; k < keys_.size(); ++k) {
     tally.columns[k].any = true;  // the schema gives the type, so a column may be null in all rows
-    if (fields[k].is == Field::kNull) {
+    if (!scales_[k].empty()) {
+      PutCurve(k, fields, out);
+      continue;
+    }
+    const Field& field = fields[first_fields_[k]];
+    if (field.is == Field::kNull) {
       ++tally.columns[k].nulls;
       keys_[k].PutNull(out);
       continue;
     }
-    const RowColumn& column = schema_.columns[key_columns_[k]];
+    const RowColumn& column = schema_.columns[key_columns_[first_fields_[k]]];
     if (keys_[k].rule().type != NaturalType(column)) {
-      PutKey(k, fields[k], out, tally);  // the text of a column as another type
+      PutKey(k, field, out, tally);  // the text of a column as another type
     } else {
-      PutColumn(column, keys_[k], fields[k].text, out);
+      PutColumn(column, keys_[k], field.text, out);
     }
   }
   return size;

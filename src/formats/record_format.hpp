@@ -114,6 +114,9 @@ class RecordFormat {
   virtual RecordSpan HeaderText(RecordSpan header) const;
   /// Returns how the headers of two inputs differ, for a message, or "" if the bytes say it.
   virtual std::string WhyDiffers(RecordSpan, RecordSpan) const { return {}; }
+  /// Adds what the output needs of `header`, the header of a further input, to `known`, the header of the inputs
+  /// before. Does not write to `known` if there is nothing to add.
+  virtual void JoinHeader(std::vector<std::byte>&, RecordSpan) const {}
   /// Returns the header of the output. `header` is that of the inputs. By default, both are equal.
   virtual std::vector<std::byte> OutputHeader(RecordSpan header) const { return {header.begin(), header.end()}; }
   /// Returns the lines of `header` that begin as --header-prefix says. They may differ between inputs.
@@ -122,6 +125,9 @@ class RecordFormat {
   /// Returns true if every record ends with a delimiter, which is usually a newline. Messages can then give the line
   /// number of a record.
   virtual bool newlines() const { return true; }
+  /// Returns true if messages give the offset of a record in the input. Returns false if a module makes the bytes of
+  /// the records, so that the offset means nothing to a user.
+  virtual bool has_offsets() const { return true; }
   /// The number of bytes at the end of an input that Ending() needs. They are enough for a line end and a blank line
   /// after it: CR LF CR LF.
   static constexpr std::size_t kTailBytes = 4;
@@ -160,6 +166,9 @@ class RecordFormat {
   /// the first bytes of the input and the state that BeginInput() has set. Returns an empty string if there is nothing
   /// to say.
   virtual std::string DescribeInput(RecordSpan, const ScanState&) const { return {}; }
+  /// Returns a description of the keys for --explain, after the header was read. Returns an empty string if the keys as
+  /// typed say all.
+  virtual std::string DescribeKeys() const { return {}; }
   /// Returns the parser's state at the beginning of an input. The argument is the state at the end of the previous
   /// input. By default, the result does not depend on the previous input.
   virtual ScanState NextInput(const ScanState&) const { return {}; }

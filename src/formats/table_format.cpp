@@ -506,7 +506,15 @@ bool TableFormat::IsNull(std::string_view unquoted) const {
 
 void KeyColumns::Add(std::uint64_t column, std::size_t key) {
   const auto after = std::ranges::upper_bound(by_column, column, {}, &Wanted::column);
-  by_column.insert(after, {column, key});
+  by_column.insert(after, {column, key, 0});
+  keys.push_back(key);
+}
+
+void KeyColumns::AddCurve(const std::vector<std::uint64_t>& columns, std::size_t key) {
+  for (std::size_t part = 0; part < columns.size(); ++part) {
+    const auto after = std::ranges::upper_bound(by_column, columns[part], {}, &Wanted::column);
+    by_column.insert(after, {columns[part], key, part});
+  }
   keys.push_back(key);
 }
 
@@ -521,34 +529,38 @@ void TableFormat::Resolve(const std::vector<std::string>& names) {
   wanted_ = {};
   for (std::size_t k = 0; k < table_.keys.size(); ++k) {
     const ColumnKey& key = table_.keys[k];
-    const auto fail = [&](const std::string& column) {
+    const auto fail = [&](const std::string& column, std::uint64_t number, const std::string& name) {
       const std::string count = std::to_string(names.size()) + (names.size() == 1 ? " column: " : " columns: ");
-      const std::string hint = delimiter_ != 0   ? "; " + IsItDelimiter(delimiter_)
-                               : key.number == 0 ? OtherKeys(key.column, names)
-                                                 : "";
-      FailKey(key, "there is no column " + column + " (the header has " + count + NearestFirst(key.column, names) +
-                       ")" + hint);
+      const std::string hint = delimiter_ != 0 ? "; " + IsItDelimiter(delimiter_)
+                               : number == 0   ? OtherKeys(name, names)
+                                               : "";
+      FailKey(key,
+              "there is no column " + column + " (the header has " + count + NearestFirst(name, names) + ")" + hint);
     };
-    const auto add = [&](std::uint64_t column) {
-      const auto same = std::ranges::find(wanted_.by_column, column, &KeyColumns::Wanted::column);
-      if (key.summed && same != wanted_.by_column.end()) {
-        FailKey(key, "the column is also " + std::string(table_.keys[same->key].summed ? "--sum " : "-k ") +
-                         table_.keys[same->key].text);
+    const auto find = [&](const std::string& name, std::uint64_t number) {
+      if (number > names.size()) fail(std::to_string(number), number, name);
+      if (number > 0) return number - 1;
+      const auto found = std::find(names.begin(), names.end(), name);
+      if (found == names.end()) fail(InQuotes(name), number, name);
+      if (const auto again = std::find(found + 1, names.end(), name); again != names.end()) {
+        FailKey(key, "several columns have this name: give #" + std::to_string(found - names.begin() + 1) + " or #" +
+                         std::to_string(again - names.begin() + 1));
       }
-      wanted_.Add(column, k);
+      return static_cast<std::uint64_t>(found - names.begin());
     };
-    if (key.number > names.size()) fail(std::to_string(key.number));
-    if (key.number > 0) {
-      add(key.number - 1);
+    if (key.curve != Curve::kNone) {
+      std::vector<std::uint64_t> columns;
+      for (const CurveColumn& one : key.curve_columns) columns.push_back(find(one.column, one.number));
+      wanted_.AddCurve(columns, k);
       continue;
     }
-    const auto found = std::find(names.begin(), names.end(), key.column);
-    if (found == names.end()) fail(InQuotes(key.column));
-    if (const auto again = std::find(found + 1, names.end(), key.column); again != names.end()) {
-      FailKey(key, "several columns have this name: give #" + std::to_string(found - names.begin() + 1) + " or #" +
-                       std::to_string(again - names.begin() + 1));
+    const std::uint64_t column = find(key.column, key.number);
+    const auto same = std::ranges::find(wanted_.by_column, column, &KeyColumns::Wanted::column);
+    if (key.summed && same != wanted_.by_column.end()) {
+      FailKey(key, "the column is also " + std::string(table_.keys[same->key].summed ? "--sum " : "-k ") +
+                       table_.keys[same->key].text);
     }
-    add(static_cast<std::uint64_t>(found - names.begin()));
+    wanted_.Add(column, k);
   }
 }
 

@@ -28,12 +28,15 @@ struct KeyColumns {
   struct Wanted {
     std::uint64_t column;  ///< the position of the column, from 0
     std::size_t key;       ///< the index of the -k or --sum option that names the column
+    std::size_t part = 0;  ///< if the key is a curve: the index of the column in ColumnKey::curve_columns
   };
   std::vector<Wanted> by_column;
   /// The indexes of the -k options (0 is the first), in the order in which they are compared, and of the --sum options.
   std::vector<std::size_t> keys;
 
   void Add(std::uint64_t column, std::size_t key);
+  /// Adds the columns of a key that is a curve.
+  void AddCurve(const std::vector<std::uint64_t>& columns, std::size_t key);
 };
 
 /// The base class of the formats of records with columns. A derived class implements Scan(), which finds the ends of

@@ -190,6 +190,17 @@ std::string SortContext::PlanText(const std::string& formats) const {
                                                 Counted(sorting.shares.encoder_threads, "thread")));
   }
   text += formats;
+  if (const std::string keys = open.ordered.format().DescribeKeys(); !keys.empty()) text += TableRow("keys", keys);
+  if (spec.target.codec == Codec::kParquet) {
+    text += TableRow("row groups", "end at " + FormatBytes(facts.asked.group_bytes) + ", encoded");
+    EncoderOptions encoder{.threads = sorting.shares.encoder_threads};
+    encoder.group_bytes = facts.asked.group_bytes;
+    text += TableRow("codec memory",
+                     fmt::format("of the memory below, the decoder takes at most {} and then the encoder {}; the "
+                                 "libraries take up to 300 MB beside it",
+                                 FormatBytes(DecoderBytes(inputs.codecs(), open.memory.limit(), cores.cores)),
+                                 FormatBytes(EncoderMemoryBytes(Codec::kParquet, encoder))));
+  }
   if (spec.source.table) {
     if (const std::string zone = DescribeZone(*spec.source.table); !zone.empty()) text += TableRow("time zone", zone);
   }

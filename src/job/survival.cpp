@@ -123,7 +123,7 @@ std::unique_ptr<Journal> OpenJournal(const OpenJob& open) {
   const JobSpec& spec = open.spec;
   const Inputs& inputs = open.inputs;
   if (spec.survival.dir.empty() || spec.action == Action::kExplain) return nullptr;
-  if (!inputs.rereadable()) {
+  if (!inputs.lasting()) {
     throw Error(ErrorCode::kUsage,
                 std::string("--resume-dir: ") +
                     (inputs.compressed() ? "a compressed input" : "an input that is a stream, or written over,") +

@@ -41,9 +41,11 @@ struct RawPiece {
 struct RecordPlace {
   std::uint64_t records = 0, newlines = 0, offset = 0;
 
-  /// Returns the place as text for messages: "record N, line N, byte N". If the job sorts a part from the middle of the
-  /// input, returns only "byte N", because the number of records before this part is not known.
+  /// Returns the place as text for messages: "record N, line N, byte N", or "row N" if offsets mean nothing. If the job
+  /// sorts a part from the middle of the input, returns only "byte N", because the number of records before this part
+  /// is not known.
   std::string Text(const Inputs& inputs, std::uint32_t input) const {
+    if (!inputs.format().has_offsets()) return fmt::format("row {}", records + 1);
     const std::string byte = fmt::format("byte {}", inputs.begin(input) + offset);
     if (inputs.in_middle(input)) return byte;
     std::uint64_t line = newlines + 1;
@@ -238,6 +240,10 @@ class PieceKeys {
         const std::size_t begin = made.keyed.size();
         const std::uint64_t size = encoder.Append(part, piece.state, made.keyed, made.tally);
         if (size > max_record_) {
+          if (!inputs_.format().has_offsets()) {
+            throw BadRecord(0,
+                            "it takes more than " + std::to_string(max_record_) + " bytes: allow it with --max-record");
+          }
           throw LineTooLong(inputs_.path(piece.input), inputs_.begin(piece.input) + made.tally.offset, max_record_);
         }
         // The encoder may have cut off the keys of a record that is too large.

@@ -2,6 +2,7 @@
 // Plain data: cli/column_key.hpp parses such keys, and the classes in formats/ sort by it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -63,6 +64,17 @@ struct ValueRule {
   friend bool operator==(const ValueRule&, const ValueRule&) = default;
 };
 
+/// The curves through several columns that a key may follow, so that rows with similar values come near to each other.
+enum class Curve : std::uint8_t { kNone, kZorder, kHilbert };
+
+/// A column of a curve: its name, or its number from 1 if the user gave #N.
+struct CurveColumn {
+  std::string column;
+  std::uint64_t number = 0;
+
+  friend bool operator==(const CurveColumn&, const CurveColumn&) = default;
+};
+
 /// A sort key, which is the operand of -k. It names a column. For lines and logs, it can also be a range of fields or
 /// the match of a regular expression.
 struct ColumnKey {
@@ -76,7 +88,9 @@ struct ColumnKey {
   std::uint64_t first_field = 0;
   std::uint64_t last_field = 0;  ///< the number of the last field, if there is a first field
   ValueRule rule;
-  bool summed = false;  ///< true: no sort key but a column of --sum; such columns come after the keys
+  bool summed = false;         ///< true: no sort key but a column of --sum; such columns come after the keys
+  Curve curve = Curve::kNone;  ///< not kNone: the key is a curve through `curve_columns`, and `column` is its text
+  std::vector<CurveColumn> curve_columns;
 
   bool of_text() const { return !pattern.empty() || first_field > 0; }
   /// Returns true if values of the type can name a time zone.
@@ -147,6 +161,10 @@ struct TableOptions : TableWishes {
 
   /// Returns true if records are left out because of their timestamps (--since, --until).
   bool has_window() const { return !since.empty() || !until.empty(); }
+  /// Returns true if a key is a curve through several columns.
+  bool has_curve() const {
+    return std::ranges::any_of(keys, [](const ColumnKey& key) { return key.curve != Curve::kNone; });
+  }
 };
 
 }  // namespace gpusort

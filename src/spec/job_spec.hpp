@@ -85,16 +85,17 @@ struct Source {
 struct Target {
   /// The path of the output, or "-" for standard output. kInstallSort: the folder of the new link. kCheck: empty.
   std::string output;
-  bool implied = false;     ///< true: the user named no output, so `output` is standard output
-  bool asks = false;        ///< true: a person at a terminal is asked before an existing output is replaced
-  bool no_clobber = false;  ///< true: it is an error if the output exists
-  unsigned split = 0;       ///< number of files into which the output is split, named after `output`; 0: one file
+  bool implied = false;          ///< true: the user named no output, so `output` is standard output
+  bool asks = false;             ///< true: a person at a terminal is asked before an existing output is replaced
+  bool no_clobber = false;       ///< true: it is an error if the output exists
+  unsigned split = 0;            ///< number of files into which the output is split, named after `output`; 0: one file
+  std::uint64_t part_bytes = 0;  ///< the size of these files (--target-size), from which `split` follows; 0: not given
   Codec codec = Codec::kNone;
   /// For Codec::kParquet: the codec inside the file as typed, such as "zstd:3". Empty: the codecs of the input.
   std::string compression{};
   std::uint64_t group_bytes = 0;  ///< for Codec::kParquet: the encoded size of a row group; 0: the planner decides
-  bool index = false;     ///< true: an index of the BGZF blocks is written beside the output (IndexName)
-  bool headless = false;  ///< true: the output does not get the header of the inputs
+  bool index = false;             ///< true: an index of the BGZF blocks is written beside the output (IndexName)
+  bool headless = false;          ///< true: the output does not get the header of the inputs
   /// The bytes before the first record; no value: the header of the inputs.
   std::optional<std::vector<std::byte>> header{};
   std::vector<std::byte> trailer;  ///< the bytes after the last record; empty: the trailer of the inputs

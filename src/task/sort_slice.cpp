@@ -489,7 +489,8 @@ void CheckTaskOptions(const JobSpec& spec) {
   }
   if (spec.target.output == "-") RefuseTask("standard output has no place for parts: give a file, or a folder");
   if (spec.target.split > 0)
-    RefuseTask("--split has no meaning here: gpusort_task cut --parts says how many parts there are");
+    RefuseTask(std::string(spec.target.part_bytes > 0 ? "--target-size" : "--split") +
+               " has no meaning here: gpusort_task cut --parts says how many parts there are");
   if (spec.target.index) RefuseTask("--index has no meaning here: bgzip -r OUTPUT writes the index of a whole output");
   if (!spec.source.header_prefixes.empty() && spec.source.table &&
       RowOf(*spec.source.table).names == ColumnNames::kHeader) {

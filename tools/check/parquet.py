@@ -174,6 +174,8 @@ class Key(NamedTuple):
 
 def split_key(text: str) -> tuple[str, list[str]]:
     """Returns the name of the column, and the words after it. A name in double quotes may have colons."""
+    if text.startswith(("zorder(", "hilbert(")) and text.endswith(")"):
+        end(USAGE, f"--key {text}: the order of a curve is not checked; give the keys before it, if there are any")
     if text.startswith('"') and '"' in text[1:]:
         name, _, rest = text[1:].rpartition('"')
         if rest == "" or rest.startswith(":"):

@@ -4,12 +4,14 @@
 #include <arrow/io/memory.h>
 #include <arrow/memory_pool.h>
 #include <arrow/result.h>
+#include <arrow/util/compression.h>
 #include <parquet/column_page.h>
 #include <parquet/column_reader.h>
 #include <parquet/exception.h>
 #include <parquet/file_reader.h>
 #include <parquet/metadata.h>
 #include <parquet/properties.h>
+#include <parquet/statistics.h>
 
 #include <algorithm>
 #include <atomic>
@@ -287,6 +289,37 @@ std::vector<std::int16_t> PresentLists(const parquet::ColumnDescriptor& column) 
     if (nodes[i] == parquet::Repetition::REPEATED) lists.push_back(static_cast<std::int16_t>(before + 1));
   }
   return lists;
+}
+
+/// Returns the range of a column in one row group, as the footer gives it.
+RowRange RangeOf(const RowColumn& column, const parquet::ColumnChunkMetaData& chunk) {
+  constexpr std::size_t kMostBytes = 64;
+  RowRange range;
+  const std::shared_ptr<parquet::Statistics> statistics = chunk.statistics();
+  if (statistics != nullptr && statistics->HasNullCount() && statistics->null_count() == chunk.num_values()) {
+    return range;
+  }
+  if (statistics == nullptr || !statistics->HasMinMax()) {
+    // A row group whose values are all NaN has no least value.
+    const bool reals = column.order == RowColumn::Order::kHalf || column.order == RowColumn::Order::kFloat;
+    range.unknown = statistics == nullptr || !reals;
+    return range;
+  }
+  const std::string least = statistics->EncodeMin(), greatest = statistics->EncodeMax();
+  if (column.order == RowColumn::Order::kBytes) {
+    range.has_bytes = true;
+    range.least_bytes = least.substr(0, kMostBytes);
+    range.greatest_bytes = greatest.substr(0, kMostBytes);
+    return range;
+  }
+  const bool any_size = column.order == RowColumn::Order::kBigSigned && column.value_bytes == 0;
+  if (!any_size && (least.size() != column.value_bytes || greatest.size() != column.value_bytes)) {
+    range.unknown = true;
+    return range;
+  }
+  range.least = OrderedNumber(column, least);
+  range.greatest = OrderedNumber(column, greatest);
+  return range;
 }
 
 /// Returns true if the size of the column in a row is known only once the row is decoded.
@@ -712,8 +745,8 @@ class TypedSource : public ColumnSource {
 /// A Parquet file with its schema, which several threads read.
 class OpenFile {
  public:
-  OpenFile(RowFile file, std::uint64_t most_footer) : source_(std::make_shared<SourceFile>(std::move(file))) {
-    CheckMagic(most_footer);
+  OpenFile(RowFile file, const RowDecoderOptions& options) : source_(std::make_shared<SourceFile>(std::move(file))) {
+    CheckMagic(options.memory_bytes);
     parquet::ReaderProperties properties(&pool_);
     properties.enable_buffered_stream();
     properties.set_buffer_size(kBufferBytes);
@@ -724,6 +757,7 @@ class OpenFile {
     if (metadata_->is_encryption_algorithm_set())
       throw Refusal{"it is signed or encrypted, which gpusort does not read"};
     Run([&] { Describe(); }, [] { return std::string("its schema: "); });
+    if (options.ranges) Run([&] { FindRanges(); }, [] { return std::string("its statistics: "); });
   }
 
   /// Runs a step of the libraries. If reading the file has failed, throws the exception of RowFile::read.
@@ -840,6 +874,7 @@ class OpenFile {
       throw Refusal{"its row groups have " + std::to_string(rows) + " rows, and its footer says " +
                     std::to_string(metadata_->num_rows())};
     }
+    schema_.about = About();
     // The writer needs the schema and the properties of the first row group.
     std::vector<int> first;
     if (groups() > 0) first.push_back(0);
@@ -848,6 +883,37 @@ class OpenFile {
     const std::uint64_t group_rows = groups() > 1 ? static_cast<std::uint64_t>(most_rows) : 0;
     schema_.file.assign(reinterpret_cast<const char*>(&group_rows), sizeof(group_rows));
     schema_.file += footer;
+  }
+
+  /// Returns a text such as "700 rows in 3 row groups, snappy and zstd, by parquet-cpp-arrow version 26.0.1".
+  std::string About() const {
+    const auto counted = [](std::int64_t count, const std::string& word) {
+      return std::to_string(count) + " " + word + (count == 1 ? "" : "s");
+    };
+    std::string text = counted(metadata_->num_rows(), "row") + " in " + counted(groups(), "row group");
+    std::vector<std::string> codecs;
+    for (int i = 0; groups() > 0 && i < metadata_->num_columns(); ++i) {
+      const std::string codec =
+          arrow::util::Codec::GetCodecAsString(metadata_->RowGroup(0)->ColumnChunk(i)->compression());
+      if (std::ranges::find(codecs, codec) == codecs.end()) codecs.push_back(codec);
+    }
+    for (std::size_t i = 0; i < codecs.size(); ++i) text += (i == 0 ? ", " : " and ") + codecs[i];
+    return text + (metadata_->created_by().empty() ? "" : ", by " + metadata_->created_by());
+  }
+
+  /// Sets schema_.ranges.
+  void FindRanges() {
+    schema_.ranges.resize(schema_.columns.size());
+    for (int group = 0; group < groups(); ++group) {
+      const std::unique_ptr<parquet::RowGroupMetaData> row_group = metadata_->RowGroup(group);
+      if (row_group->num_rows() == 0) continue;
+      for (std::size_t i = 0; i < schema_.columns.size(); ++i) {
+        const RowColumn& column = schema_.columns[i];
+        const bool ordered = column.order != RowColumn::Order::kNone && column.order != RowColumn::Order::kInt96;
+        if (column.nested || !ordered) continue;
+        schema_.ranges[i].Widen(RangeOf(column, *row_group->ColumnChunk(static_cast<int>(i))));
+      }
+    }
   }
 
   const std::shared_ptr<SourceFile> source_;
@@ -1080,7 +1146,7 @@ std::uint64_t GroupBytes(const OpenFile& file, int group) {
 class ParquetDecoder : public RowDecoder {
  public:
   ParquetDecoder(RowFile file, const RowDecoderOptions& options)
-      : file_(std::move(file), options.memory_bytes),
+      : file_(std::move(file), options),
         header_(file_.schema().Header()),
         memory_(options.memory_bytes),
         threads_(std::max(1u, options.threads)) {

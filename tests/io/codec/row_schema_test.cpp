@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <string>
 
 #include "kernels/error.hpp"
 
@@ -46,6 +49,47 @@ TEST(RowSchema, IsReadFromItsHeader) {
   EXPECT_TRUE(read.sorted[0].descending);
   EXPECT_FALSE(read.sorted[0].nulls_first);
   EXPECT_EQ(read.bit_bytes(), 1u);
+}
+
+TEST(RowSchema, KeepsTheRangesOfColumns) {
+  RowSchema schema = TwoColumns();
+  schema.about = "700 rows";
+  schema.ranges.resize(2);
+  schema.ranges[0].Widen({.least = 5, .greatest = 9});
+  schema.ranges[0].Widen({.least = 7, .greatest = 12});
+  schema.ranges[1].Widen({.least_bytes = "b", .greatest_bytes = "\xff", .has_bytes = true});
+  schema.ranges[1].Widen({});  // no values
+  schema.ranges[1].Widen({.least_bytes = "a", .greatest_bytes = "c", .has_bytes = true});
+  const RowSchema read = RowSchema::Parse(schema.Header());
+  EXPECT_EQ(read.ranges, schema.ranges);
+  EXPECT_EQ(read.about, "700 rows");
+  EXPECT_EQ(read.ranges[0].least, 5u);
+  EXPECT_EQ(read.ranges[0].greatest, 12u);
+  EXPECT_EQ(read.ranges[1].least_bytes, "a");
+  EXPECT_EQ(read.ranges[1].greatest_bytes, "\xff");
+  EXPECT_FALSE(read.ranges[1].unknown);
+}
+
+TEST(RowSchema, OrdersNumbersAsTheirColumns) {
+  const auto bytes = [](auto number) {
+    std::string text(sizeof number, '\0');
+    std::memcpy(text.data(), &number, sizeof number);
+    return text;
+  };
+  RowColumn column = {.order = RowColumn::Order::kSigned, .value_bytes = 4};
+  EXPECT_LT(OrderedNumber(column, bytes(std::int32_t{-2})), OrderedNumber(column, bytes(std::int32_t{1})));
+  column = {.order = RowColumn::Order::kUnsigned, .value_bytes = 4};
+  EXPECT_LT(OrderedNumber(column, bytes(std::int32_t{1})), OrderedNumber(column, bytes(std::int32_t{-2})));
+  column = {.order = RowColumn::Order::kFloat, .value_bytes = 8};
+  const double doubles[] = {-1e300, -2.5, 0, 1e-300, 7};
+  for (std::size_t i = 0; i + 1 < std::size(doubles); ++i) {
+    EXPECT_LT(OrderedNumber(column, bytes(doubles[i])), OrderedNumber(column, bytes(doubles[i + 1])));
+    EXPECT_EQ(DoubleOfOrdered(OrderedNumber(column, bytes(doubles[i]))), doubles[i]);
+  }
+  column = {.order = RowColumn::Order::kBigSigned};
+  EXPECT_EQ(DoubleOfOrdered(OrderedNumber(column, std::string("\xff\xff\xfb", 3))), -5);
+  EXPECT_EQ(DoubleOfOrdered(OrderedNumber(column, std::string("\x01\0\0", 3))), 65536);
+  EXPECT_EQ(DoubleOfOrdered(OrderedNumber(column, std::string(16, '\0') + "\x07")), 7);
 }
 
 TEST(RowSchema, TellsWhereItsHeaderEnds) {
