@@ -51,7 +51,7 @@ struct RowEncoderOptions {
 class RowEncoder {
  public:
   virtual ~RowEncoder() = default;
-  /// Takes bytes of the header and the rows, divided anywhere. Throws Refusal.
+  /// Takes bytes of the header and the rows, divided anywhere. Throws Error(kIo) if the rows cannot be encoded.
   virtual void Write(std::span<const std::byte> bytes) = 0;
   /// Ends the file. Call this once, after the last Write.
   virtual void Finish() = 0;

@@ -233,6 +233,16 @@ def encrypted(gpusort, folder):
                 raise Wrong(f"an encrypted file, plain footer {plain_footer}, columns {columns}: exit {code}: {said}")
 
 
+def unknown_type(gpusort, folder):
+    """A type that the libraries cannot write is an error before the sort."""
+    stored = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../fuzz/corpus/parquet/unknown-type")
+    with open(stored, "rb") as file, open(os.path.join(folder, "unknown.parquet"), "wb") as copy:
+        copy.write(file.read()[1:])  # the first byte is an option of the fuzz target
+    code, said = run(gpusort, folder, "unknown.parquet")
+    if code != 3 or "unknown.parquet" not in said or "logical type that is not known" not in said:
+        raise Wrong(f"a column of an unknown type: exit {code}: {said}")
+
+
 def main():
     gpusort, count = os.path.abspath(sys.argv[1]), int(sys.argv[2])
     seed = int(sys.argv[3]) if len(sys.argv) > 3 else 1
@@ -252,6 +262,7 @@ def main():
         try:
             encrypted(gpusort, folder)
             wrong_levels(gpusort, folder)
+            unknown_type(gpusort, folder)
         except Wrong as error:
             failed += 1
             print(f"FAIL: {error}")

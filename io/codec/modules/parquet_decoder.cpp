@@ -265,6 +265,10 @@ RowColumn DescribeColumn(const parquet::ColumnDescriptor& descriptor) {
   std::string ids;
   for (const parquet::schema::Node* node = descriptor.schema_node().get(); node != nullptr && node->parent() != nullptr;
        node = node->parent()) {
+    // The libraries cannot write such a type.
+    if (node->logical_type()->type() == LogicalType::Type::UNDEFINED) {
+      throw Refusal{"column '" + column.name + "' has a logical type that is not known here"};
+    }
     // Old writers have converted types instead of logical ones, and both mean the same.
     column.shape += "/" + std::to_string(static_cast<int>(node->repetition())) + ":" +
                     std::to_string(static_cast<int>(node->logical_type()->type()));
