@@ -76,17 +76,21 @@ TEST(RowSchema, OrdersNumbersAsTheirColumns) {
     std::memcpy(text.data(), &number, sizeof number);
     return text;
   };
-  RowColumn column = {.order = RowColumn::Order::kSigned, .value_bytes = 4};
+  RowColumn column;
+  column.order = RowColumn::Order::kSigned;
+  column.value_bytes = 4;
   EXPECT_LT(OrderedNumber(column, bytes(std::int32_t{-2})), OrderedNumber(column, bytes(std::int32_t{1})));
-  column = {.order = RowColumn::Order::kUnsigned, .value_bytes = 4};
+  column.order = RowColumn::Order::kUnsigned;
   EXPECT_LT(OrderedNumber(column, bytes(std::int32_t{1})), OrderedNumber(column, bytes(std::int32_t{-2})));
-  column = {.order = RowColumn::Order::kFloat, .value_bytes = 8};
+  column.order = RowColumn::Order::kFloat;
+  column.value_bytes = 8;
   const double doubles[] = {-1e300, -2.5, 0, 1e-300, 7};
   for (std::size_t i = 0; i + 1 < std::size(doubles); ++i) {
     EXPECT_LT(OrderedNumber(column, bytes(doubles[i])), OrderedNumber(column, bytes(doubles[i + 1])));
     EXPECT_EQ(DoubleOfOrdered(OrderedNumber(column, bytes(doubles[i]))), doubles[i]);
   }
-  column = {.order = RowColumn::Order::kBigSigned};
+  column.order = RowColumn::Order::kBigSigned;
+  column.value_bytes = 0;
   EXPECT_EQ(DoubleOfOrdered(OrderedNumber(column, std::string("\xff\xff\xfb", 3))), -5);
   EXPECT_EQ(DoubleOfOrdered(OrderedNumber(column, std::string("\x01\0\0", 3))), 65536);
   EXPECT_EQ(DoubleOfOrdered(OrderedNumber(column, std::string(16, '\0') + "\x07")), 7);
