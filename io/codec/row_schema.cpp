@@ -108,6 +108,7 @@ RowSchema RowSchema::Parse(std::span<const std::byte> header) {
   for (auto count = rest.Take<std::uint32_t>(); count > 0; --count) {
     RowRange& range = schema.ranges.emplace_back();
     range.unknown = rest.Take<std::uint8_t>() != 0;
+    range.gaps = rest.Take<std::uint8_t>() != 0;
     range.least = rest.Take<std::uint64_t>();
     range.greatest = rest.Take<std::uint64_t>();
     range.has_bytes = rest.Take<std::uint8_t>() != 0;
@@ -145,6 +146,7 @@ std::vector<std::byte> RowSchema::Header() const {
   rest.Put(static_cast<std::uint32_t>(ranges.size()));
   for (const RowRange& range : ranges) {
     rest.Put(static_cast<std::uint8_t>(range.unknown));
+    rest.Put(static_cast<std::uint8_t>(range.gaps));
     rest.Put(range.least);
     rest.Put(range.greatest);
     rest.Put(static_cast<std::uint8_t>(range.has_bytes));
@@ -238,6 +240,7 @@ std::uint64_t OrderedNumber(const RowColumn& column, std::string_view value) {
 
 void RowRange::Widen(const RowRange& other) {
   unknown |= other.unknown;
+  gaps |= other.gaps;
   least = std::min(least, other.least);
   greatest = std::max(greatest, other.greatest);
   if (!other.has_bytes) return;
@@ -245,6 +248,15 @@ void RowRange::Widen(const RowRange& other) {
   if (!has_bytes || other.least_bytes < least_bytes) least_bytes = other.least_bytes;
   if (!has_bytes || other.greatest_bytes > greatest_bytes) greatest_bytes = other.greatest_bytes;
   has_bytes = true;
+}
+
+void RowRange::Shorten() {
+  constexpr std::size_t kAfterCommon = 8;
+  std::size_t common = 0;
+  while (common < std::min(least_bytes.size(), greatest_bytes.size()) && least_bytes[common] == greatest_bytes[common])
+    ++common;
+  least_bytes.resize(std::min(least_bytes.size(), common + kAfterCommon));
+  greatest_bytes.resize(std::min(greatest_bytes.size(), common + kAfterCommon));
 }
 
 void RowReader::Fail() { throw Error(ErrorCode::kIntegrity, "a row ends inside one of its columns"); }

@@ -93,6 +93,8 @@ inline bool OrderedAsDouble(const RowColumn& column) {
 struct RowRange {
   /// True: the statistics of a row group are missing, so the other members say nothing.
   bool unknown = false;
+  /// True: a row group of floating-point numbers has no range, because some or all of its values are NaN.
+  bool gaps = false;
   /// The values as OrderedNumber() makes them. If `least` is greater than `greatest`, there is no value.
   std::uint64_t least = ~std::uint64_t{0}, greatest = 0;
   /// The same for RowColumn::Order::kBytes: the beginnings of the values. Only valid if `has_bytes` is true.
@@ -101,6 +103,8 @@ struct RowRange {
 
   /// Adds the values of another range of the same column.
   void Widen(const RowRange& other);
+  /// Shortens the strings. Two ranges that are shortened differ at the same byte as before.
+  void Shorten();
   friend bool operator==(const RowRange&, const RowRange&) = default;
 };
 

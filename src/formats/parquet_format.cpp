@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/log.hpp"
 #include "base/text.hpp"
 #include "formats/curve_key.hpp"
 #include "formats/formats.hpp"
@@ -323,6 +324,15 @@ void ParquetFormat::AddCurve(std::size_t k) {
     if (range.unknown && column.order != RowColumn::Order::kBytes) {
       FailKey(key, name + ": an input has no statistics of it, which curves need; gpusort -k " + column.name +
                        " -o NEW INPUT... writes them");
+    }
+    if (range.gaps && range.least > range.greatest) {
+      FailKey(key, name + ": NaN hides its least and its greatest value in all row groups; gpusort -k " + column.name +
+                       " -o NEW INPUT... gives row groups without NaN");
+    }
+    if (range.gaps) {
+      LogWarn(name +
+              ": row groups with NaN have no least and no greatest value; what lies outside the range of the "
+              "other row groups counts as its end on the curve");
     }
     scales_[k].emplace_back(column, range);
     last_wanted_ = std::max(last_wanted_, i + 1);

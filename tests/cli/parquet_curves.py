@@ -47,6 +47,7 @@ def make() -> None:
         "d30": pa.array([decimal.Decimal(n) * 10**15 for n in numbers], pa.decimal128(30, 3)),
         "flag": pa.array([n % 3 == 0 for n in numbers], pa.bool_()),
         "row": pa.array(range(count), pa.int32()),
+        "url": pa.array(nulls(["https://example.org/" + "x" * 90 + one for one in word]), pa.string()),
         "list": pa.array([[1]] * count, pa.list_(pa.int8())),
     })
     pq.write_table(table, "types.parquet", row_group_size=200)
@@ -54,6 +55,11 @@ def make() -> None:
     pq.write_table(table.slice(300), "second.parquet")
     pq.write_table(table, "bare.parquet", write_statistics=False)
     pq.write_table(table.slice(0, 0), "none.parquet")
+    # Row groups of NaN have no range in the footer.
+    hidden = table.set_column(table.schema.get_field_index("f64"), "f64",
+                              pa.array([float("nan")] * 300 + rng.normal(size=count - 300).tolist(), pa.float64()))
+    pq.write_table(hidden, "hidden.parquet", row_group_size=150)
+    pq.write_table(hidden.slice(0, 300), "nan.parquet")
 
 
 def numbers_of(column: Any) -> list[Any]:
@@ -81,7 +87,7 @@ def cells_of(column: Any) -> list[int]:
         if value is None:
             return 0
         if isinstance(value, bytes):
-            common = next(i for i in range(99) if least[i] != greatest[i])
+            common = next(i for i in range(999) if least[i] != greatest[i])
             return min(max(int.from_bytes(value[common:common + 4].ljust(4, b"\0"), "big"), 1), LAST)
         if isinstance(value, float):
             if math.isnan(value):

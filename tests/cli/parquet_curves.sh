@@ -20,7 +20,7 @@ expect 0 "$g" -r -k 'hilbert(x0,x1,x2,x3,x4)' grid5.parquet out.parquet
 curves grid out.parquet
 
 # The bits of the cells stand one after the other, for each type, with nulls and NaN, from one file and from several.
-for pair in 'i64 f64' 'word time' 'u64 day' 'i16 d9' 'd30 f32' 'word flag'; do
+for pair in 'i64 f64' 'word time' 'u64 day' 'i16 d9' 'd30 f32' 'word flag' 'url i16'; do
   read -r one other <<<"$pair"
   expect 0 "$g" -k "zorder($one,$other)" types.parquet out.parquet
   curves zorder out.parquet $pair : types.parquet
@@ -29,6 +29,10 @@ expect 0 "$g" -k 'zorder(i64,f64,word,time,d9,day,u64,row)' -o out.parquet first
 curves zorder out.parquet i64 f64 word time d9 day u64 row : types.parquet
 expect 0 "$g" --memory 64M --batch-bytes 1M --device cpu -k 'zorder(time,i64)' -o out.parquet second.parquet first.parquet
 curves zorder out.parquet time i64 : second.parquet first.parquet
+
+expect 0 "$g" -k 'zorder(i64,f64)' hidden.parquet out.parquet
+says "column 'f64' of DOUBLE: row groups with NaN have no least"
+curves zorder out.parquet i64 f64 : hidden.parquet
 
 # A row group covers a small part of the plane.
 expect 0 "$g" -k x points.parquet by-x.parquet
@@ -57,6 +61,7 @@ refused "the column 'i64' twice" -k 'hilbert(i64,#1)' types.parquet out.parquet
 refused "there is no column 'i46'" -k 'hilbert(i46,f64)' types.parquet out.parquet
 refused 'have no order and cannot be keys' -k 'hilbert(list,f64)' types.parquet out.parquet
 refused 'an input has no statistics' -k 'zorder(i64,f64)' -o out.parquet types.parquet bare.parquet
+refused 'NaN hides its least and its greatest value' -k 'zorder(i64,f64)' nan.parquet out.parquet
 refused 'cannot be combined with a curve' -u -k 'zorder(i64,f64)' types.parquet out.parquet
 refused 'cannot be combined with a curve' -m -k 'zorder(i64,f64)' -o out.parquet types.parquet
 refused 'cannot be combined with a curve' --check -k 'zorder(i64,f64)' types.parquet

@@ -297,23 +297,23 @@ std::vector<std::int16_t> PresentLists(const parquet::ColumnDescriptor& column) 
 
 /// Returns the range of a column in one row group, as the footer gives it.
 RowRange RangeOf(const RowColumn& column, const parquet::ColumnChunkMetaData& chunk) {
-  constexpr std::size_t kMostBytes = 64;
   RowRange range;
   const std::shared_ptr<parquet::Statistics> statistics = chunk.statistics();
   if (statistics != nullptr && statistics->HasNullCount() && statistics->null_count() == chunk.num_values()) {
     return range;
   }
   if (statistics == nullptr || !statistics->HasMinMax()) {
-    // A row group whose values are all NaN has no least value.
+    // Arrow gives no range if all values are NaN, and other writers give none if one is.
     const bool reals = column.order == RowColumn::Order::kHalf || column.order == RowColumn::Order::kFloat;
-    range.unknown = statistics == nullptr || !reals;
+    range.gaps = statistics != nullptr && reals;
+    range.unknown = !range.gaps;
     return range;
   }
   const std::string least = statistics->EncodeMin(), greatest = statistics->EncodeMax();
   if (column.order == RowColumn::Order::kBytes) {
     range.has_bytes = true;
-    range.least_bytes = least.substr(0, kMostBytes);
-    range.greatest_bytes = greatest.substr(0, kMostBytes);
+    range.least_bytes = least;
+    range.greatest_bytes = greatest;
     return range;
   }
   const bool any_size = column.order == RowColumn::Order::kBigSigned && column.value_bytes == 0;
@@ -836,7 +836,8 @@ class OpenFile {
     if (!is(end + 4, "PAR1")) throw Refusal{"it is cut short: a Parquet file ends with PAR1"};
     const std::uint64_t footer = end[0] | end[1] << 8 | end[2] << 16 | std::uint64_t{end[3]} << 24;
     if (footer > size - kLeast) {
-      throw Refusal{"its footer of " + std::to_string(footer) + " bytes is larger than the file"};
+      throw Refusal{"its footer of " + std::to_string(footer) +
+                    " bytes is larger than the file; if it is no Parquet, give its --format"};
     }
     // The libraries take several times as much memory as the footer has bytes.
     constexpr std::uint64_t kFooterShare = 4;
@@ -918,6 +919,7 @@ class OpenFile {
         schema_.ranges[i].Widen(RangeOf(column, *row_group->ColumnChunk(static_cast<int>(i))));
       }
     }
+    for (RowRange& range : schema_.ranges) range.Shorten();
   }
 
   const std::shared_ptr<SourceFile> source_;
