@@ -110,6 +110,7 @@ list(TRANSFORM codecs PREPEND gpusort_ OUTPUT_VARIABLE codec_modules)
 if(TARGET gpusort_arrow)
   add_library(gpusort_parquet MODULE io/codec/modules/parquet.cpp io/codec/modules/parquet_decoder.cpp
                                      io/codec/modules/parquet_encoder.cpp io/codec/modules/parquet_group.cpp
+                                     io/codec/modules/parquet_memory.cpp
                                      io/codec/modules/parquet_queue.cpp io/codec/modules/parquet_rows.cpp
                                      io/codec/row_schema.cpp)
   target_include_directories(gpusort_parquet PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_BINARY_DIR}/generated)

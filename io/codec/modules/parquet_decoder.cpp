@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "io/codec/modules/parquet.hpp"
+#include "io/codec/modules/parquet_memory.hpp"
 #include "kernels/thread.hpp"
 
 namespace gpusort {
@@ -43,7 +44,10 @@ constexpr std::size_t kMostLevel = 255;
 /// The input for the libraries. An exception of RowFile::read becomes a Status here, and is thrown again afterwards.
 class SourceFile : public arrow::io::RandomAccessFile {
  public:
-  explicit SourceFile(RowFile file) : file_(std::move(file)) { set_mode(arrow::io::FileMode::READ); }
+  /// `pool` must outlive the object and the buffers that it gives.
+  SourceFile(RowFile file, arrow::MemoryPool* pool) : file_(std::move(file)), pool_(pool) {
+    set_mode(arrow::io::FileMode::READ);
+  }
 
   arrow::Status Close() override { return arrow::Status::OK(); }
   bool closed() const override { return false; }
@@ -75,8 +79,7 @@ class SourceFile : public arrow::io::RandomAccessFile {
     const std::int64_t most = static_cast<std::int64_t>(file_.size) - position;
     ARROW_ASSIGN_OR_RAISE(
         std::shared_ptr<arrow::ResizableBuffer> buffer,
-        arrow::AllocateResizableBuffer(std::clamp<std::int64_t>(bytes, 0, std::max<std::int64_t>(most, 0)),
-                                       arrow::system_memory_pool()));
+        arrow::AllocateResizableBuffer(std::clamp<std::int64_t>(bytes, 0, std::max<std::int64_t>(most, 0)), pool_));
     ARROW_ASSIGN_OR_RAISE(const std::int64_t got, ReadAt(position, buffer->size(), buffer->mutable_data()));
     ARROW_RETURN_NOT_OK(buffer->Resize(got));
     return buffer;
@@ -90,6 +93,7 @@ class SourceFile : public arrow::io::RandomAccessFile {
 
  private:
   const RowFile file_;
+  arrow::MemoryPool* const pool_;
   std::mutex mutex_;
   std::exception_ptr failure_;
 };
@@ -749,7 +753,8 @@ class TypedSource : public ColumnSource {
 /// A Parquet file with its schema, which several threads read.
 class OpenFile {
  public:
-  OpenFile(RowFile file, const RowDecoderOptions& options) : source_(std::make_shared<SourceFile>(std::move(file))) {
+  OpenFile(RowFile file, const RowDecoderOptions& options)
+      : pool_(options.memory_bytes), source_(std::make_shared<SourceFile>(std::move(file), &pool_)) {
     CheckMagic(options.memory_bytes);
     parquet::ReaderProperties properties(&pool_);
     properties.enable_buffered_stream();
@@ -780,6 +785,9 @@ class OpenFile {
   int groups() const { return metadata_->num_row_groups(); }
   /// Returns the memory that the libraries take now.
   std::uint64_t library_bytes() const { return static_cast<std::uint64_t>(pool_.bytes_allocated()); }
+  /// Returns the memory that the libraries do not use now.
+  std::uint64_t unused_bytes() const { return pool_.kept_bytes(); }
+  void FreeUnused() { pool_.ReleaseUnused(); }
 
   /// Opens the columns of a row group. Thread-safe.
   std::vector<std::unique_ptr<ColumnSource>> Columns(int group, std::uint64_t step_bytes) {
@@ -922,8 +930,8 @@ class OpenFile {
     for (RowRange& range : schema_.ranges) range.Shorten();
   }
 
+  RecyclingPool pool_;
   const std::shared_ptr<SourceFile> source_;
-  arrow::ProxyMemoryPool pool_{arrow::system_memory_pool()};
   std::unique_ptr<parquet::ParquetFileReader> reader_;
   std::shared_ptr<parquet::FileMetaData> metadata_;
   RowSchema schema_;
@@ -937,8 +945,8 @@ struct RowBlock {
 
   void Resize(std::size_t wanted) {
     if (wanted > room) {
-      bytes = std::make_unique_for_overwrite<unsigned char[]>(wanted);
-      room = wanted;
+      room = wanted + wanted / 8;  // most steps have about as many bytes
+      bytes = std::make_unique_for_overwrite<unsigned char[]>(room);
     }
     size = wanted;
   }
@@ -1269,7 +1277,7 @@ class ParquetDecoder : public RowDecoder {
     }
     if (next_group_ == file_.groups()) return false;
     const std::uint64_t cost = CostOf(next_group_);
-    if (Active() >= threads_ || (!units_.empty() && UsedBytes() + cost > memory_)) return false;
+    if (Active() >= threads_ || (!units_.empty() && !Fits(cost))) return false;
     const std::shared_ptr<Unit> unit = units_.emplace_back(std::make_shared<Unit>());
     unit->group = next_group_++;
     unit->cost = cost;
@@ -1303,13 +1311,20 @@ class ParquetDecoder : public RowDecoder {
     }
     return std::max(expected, file_.library_bytes() + values) + waiting_bytes_;
   }
+  /// Returns true if there is memory for `bytes` more bytes.
+  bool Fits(std::uint64_t bytes) {
+    const std::uint64_t all = UsedBytes() + bytes;
+    if (all > memory_) return false;
+    if (all + file_.unused_bytes() > memory_) file_.FreeUnused();
+    return true;
+  }
   std::uint64_t CostOf(int group) const {
     const std::uint64_t bound = group_bytes_[static_cast<std::size_t>(group)] + 4 * plan_.step_bytes;
     return measured_ > 0 ? std::min(bound, measured_ + measured_ / 4) : bound;
   }
   /// Returns true if the row group may decode more rows. The first row group always may if few rows wait.
-  bool MayBegin(const Unit& unit, bool first) const {
-    return (first && unit.blocks.size() <= plan_.split) || UsedBytes() + plan_.step_bytes <= memory_;
+  bool MayBegin(const Unit& unit, bool first) {
+    return (first && unit.blocks.size() <= plan_.split) || Fits(plan_.step_bytes);
   }
 
   void ReadPart(std::unique_lock<std::mutex>& lock, Unit& unit, std::size_t part) {

@@ -1,7 +1,6 @@
 // Encodes rows to a Parquet file: parses the header of the rows, and divides the rows into row groups and these into
 // chunks. GroupQueue encodes the chunks.
 #include <arrow/io/interfaces.h>
-#include <arrow/memory_pool.h>
 #include <arrow/util/compression.h>
 #include <parquet/exception.h>
 #include <parquet/metadata.h>
@@ -19,6 +18,7 @@
 #include <vector>
 
 #include "io/codec/modules/parquet.hpp"
+#include "io/codec/modules/parquet_memory.hpp"
 #include "io/codec/modules/parquet_queue.hpp"
 
 namespace gpusort {
@@ -116,7 +116,7 @@ double RowBytesIn(const parquet::RowGroupMetaData& group, const std::optional<Na
 class ParquetEncoder : public RowEncoder {
  public:
   ParquetEncoder(const RowEncoderOptions& options, std::function<void(std::span<const std::byte>)> sink)
-      : options_(options), out_(std::make_shared<SinkFile>(std::move(sink))) {
+      : options_(options), pool_(RowEncoderBudget(options) / 2), out_(std::make_shared<SinkFile>(std::move(sink))) {
     if (!options.compression.empty()) codec_ = ParseNamedCodec(options.compression);
   }
 
@@ -210,9 +210,9 @@ class ParquetEncoder : public RowEncoder {
     return static_cast<std::int64_t>(std::min({most_group_rows_, by_memory, kMostValues}));
   }
 
-  std::shared_ptr<parquet::WriterProperties> Properties(const parquet::FileMetaData& metadata) const {
+  std::shared_ptr<parquet::WriterProperties> Properties(const parquet::FileMetaData& metadata) {
     parquet::WriterProperties::Builder builder;
-    builder.memory_pool(arrow::system_memory_pool());
+    builder.memory_pool(&pool_);
     builder.version(metadata.version());
     builder.enable_write_page_index();
     const bool has_group = metadata.num_row_groups() > 0;
@@ -281,6 +281,7 @@ class ParquetEncoder : public RowEncoder {
 
   const RowEncoderOptions options_;
   std::optional<NamedCodec> codec_;
+  RecyclingPool pool_;
   const std::shared_ptr<SinkFile> out_;
   RowSchema schema_;
   std::vector<std::byte> held_;   ///< the beginning of the header or of a row

@@ -6,7 +6,8 @@
 namespace gpusort {
 namespace {
 
-constexpr std::size_t kMostSpare = 4;  ///< how many vectors of a kind are kept to be used again
+/// The least number of vectors of a kind that may be kept to be used again.
+constexpr std::size_t kLeastSpare = 4;
 
 }  // namespace
 
@@ -173,13 +174,14 @@ void GroupQueue::Encode(Group& group, Lock& lock) {
   bytes_ += bytes - column.bytes;
   bytes_ -= freed;
   column.bytes = bytes;
+  const std::size_t most_spare = std::max(kLeastSpare, workers_.size() + 1);
   for (Chunk* const chunk : chunks) {
     auto& spare = spare_parts_[number];
-    if (spare.size() < kMostSpare) spare.push_back(std::move(chunk->parts[number]));
+    if (spare.size() < most_spare) spare.push_back(std::move(chunk->parts[number]));
     chunk->parts[number].reset();
     if (--chunk->parts_left == 0) {
       bytes_ -= chunk->rows.capacity();
-      if (spare_rows_.size() < kMostSpare) spare_rows_.push_back(std::move(chunk->rows));
+      if (spare_rows_.size() < most_spare) spare_rows_.push_back(std::move(chunk->rows));
       group.chunks[column.next].reset();
     }
     ++column.next;

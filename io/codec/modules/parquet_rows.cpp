@@ -2,13 +2,50 @@
 
 #include <parquet/column_writer.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <new>
 #include <type_traits>
+#include <utility>
 
 #include "kernels/error.hpp"
 
 namespace gpusort {
 namespace {
+
+/// A vector whose new items have no values yet. Clear() keeps the memory.
+template <typename T>
+class RawVector {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  const T* data() const { return items_.get(); }
+  std::size_t size() const { return size_; }
+  std::size_t capacity() const { return room_; }
+  /// Appends `count` items, and returns the first one.
+  T* Grow(std::size_t count) {
+    if (count > room_ - size_) {
+      const std::size_t room = std::max(size_ + count, 2 * room_);
+      std::unique_ptr<T[], Free> grown(static_cast<T*>(std::malloc(room * sizeof(T))));
+      if (!grown) throw std::bad_alloc();
+      if (size_ > 0) std::memcpy(grown.get(), items_.get(), size_ * sizeof(T));
+      items_ = std::move(grown);
+      room_ = room;
+    }
+    return items_.get() + std::exchange(size_, size_ + count);
+  }
+  /// Removes the last `count` items.
+  void Shrink(std::size_t count) { size_ -= count; }
+  void Clear() { size_ = 0; }
+
+ private:
+  struct Free {
+    void operator()(T* items) const { std::free(items); }
+  };
+  std::unique_ptr<T[], Free> items_;
+  std::size_t size_ = 0, room_ = 0;
+};
 
 template <typename ParquetType>
 class TypedPart : public ColumnPart {
@@ -19,9 +56,9 @@ class TypedPart : public ColumnPart {
 
   void Clear() override {
     levels_ = 0;
-    definitions_.clear();
-    repetitions_.clear();
-    values_.clear();
+    definitions_.Clear();
+    repetitions_.Clear();
+    values_.Clear();
   }
   void Take(RowBlock& block, std::size_t bit) override {
     switch (column_.levels) {
@@ -29,7 +66,7 @@ class TypedPart : public ColumnPart {
         levels_ += block.rows.size();
         return TakeEach(block, [](std::size_t) { return true; });
       case RowColumn::Levels::kBit: {
-        std::int16_t* const levels = AddLevels(definitions_, block.rows.size());
+        std::int16_t* const levels = AddLevels(block.rows.size());
         return TakeEach(block, [&](std::size_t i) {
           const int level = block.bits[i][bit / 8] >> bit % 8 & 1;
           levels[i] = static_cast<std::int16_t>(level);
@@ -37,7 +74,7 @@ class TypedPart : public ColumnPart {
         });
       }
       case RowColumn::Levels::kByte: {
-        std::int16_t* const levels = AddLevels(definitions_, block.rows.size());
+        std::int16_t* const levels = AddLevels(block.rows.size());
         return TakeEach(block, [&](std::size_t i) {
           levels[i] = *block.rows[i].Take(1);
           return levels[i] == column_.max_definition;
@@ -50,8 +87,8 @@ class TypedPart : public ColumnPart {
   }
   void Write(parquet::ColumnWriter& writer) const override {
     static_cast<parquet::TypedColumnWriter<ParquetType>&>(writer).WriteBatch(
-        static_cast<std::int64_t>(levels_), definitions_.empty() ? nullptr : definitions_.data(),
-        repetitions_.empty() ? nullptr : repetitions_.data(), reinterpret_cast<const Value*>(values_.data()));
+        static_cast<std::int64_t>(levels_), definitions_.size() == 0 ? nullptr : definitions_.data(),
+        repetitions_.size() == 0 ? nullptr : repetitions_.data(), reinterpret_cast<const Value*>(values_.data()));
   }
   std::uint64_t bytes() const override {
     return (definitions_.capacity() + repetitions_.capacity()) * sizeof(std::int16_t) +
@@ -63,37 +100,34 @@ class TypedPart : public ColumnPart {
   using Stored = std::conditional_t<std::is_same_v<Value, bool>, unsigned char, Value>;
   static_assert(sizeof(Stored) == sizeof(Value));
 
-  std::int16_t* AddLevels(std::vector<std::int16_t>& levels, std::size_t count) {
+  std::int16_t* AddLevels(std::size_t count) {
     levels_ += count;
-    levels.resize(levels.size() + count);
-    return levels.data() + (levels.size() - count);
+    return definitions_.Grow(count);
   }
   /// Takes a value from each row for which has_value(index of the row) returns true.
   template <typename HasValue>
   void TakeEach(RowBlock& block, HasValue has_value) {
-    const std::size_t before = values_.size();
-    values_.resize(before + block.rows.size());
-    Stored* const first = values_.data();
-    Stored* to = first + before;
+    Stored* to = values_.Grow(block.rows.size());
+    Stored* const end = to + block.rows.size();
     for (std::size_t i = 0; i < block.rows.size(); ++i) {
       if (has_value(i)) TakeValue(block.rows[i], *to++);
     }
-    values_.resize(static_cast<std::size_t>(to - first));
+    values_.Shrink(static_cast<std::size_t>(end - to));
   }
   void TakeRepeated(RowReader& row) {
     const std::uint64_t count = row.TakeNumber();
     const unsigned char* from = row.Take(count);
     row.Take(count);
-    std::int16_t* const definitions = AddLevels(definitions_, count);
-    repetitions_.resize(definitions_.size());
-    std::int16_t* const repetitions = repetitions_.data() + (repetitions_.size() - count);
+    std::int16_t* const definitions = AddLevels(count);
+    std::int16_t* const repetitions = repetitions_.Grow(count);
     std::size_t present = 0;
     for (std::size_t i = 0; i < count; ++i, from += 2) {
       definitions[i] = from[0];
       repetitions[i] = from[1];
       present += from[0] == column_.max_definition ? 1 : 0;
     }
-    for (; present > 0; --present) TakeValue(row, values_.emplace_back());
+    Stored* to = values_.Grow(present);
+    for (; present > 0; --present) TakeValue(row, *to++);
   }
   void TakeValue(RowReader& row, Stored& to) const {
     if constexpr (ParquetType::type_num == parquet::Type::BYTE_ARRAY) {
@@ -108,8 +142,8 @@ class TypedPart : public ColumnPart {
 
   const RowColumn& column_;
   std::uint64_t levels_ = 0;
-  std::vector<std::int16_t> definitions_, repetitions_;
-  std::vector<Stored> values_;
+  RawVector<std::int16_t> definitions_, repetitions_;
+  RawVector<Stored> values_;
 };
 
 }  // namespace
