@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <mutex>
@@ -367,9 +368,18 @@ class LineSorter {
     executor.ForEach(chunks, [&](std::uint64_t c, unsigned) {
       std::uint32_t* next = to + first[c] + 1;
       const std::byte* const end = in + std::min(bytes, (c + 1) * chunk);
-      for (const std::byte* p = in + c * chunk; (p = FindDelimiter(p, end, layout_.delimiter)) != nullptr;) {
-        *next++ = static_cast<std::uint32_t>(++p - in);
+      const std::byte* p = in + c * chunk;
+      // For lines of usual sizes, this takes less time than a call of memchr for each line.
+      constexpr unsigned kBlock = 64;
+      for (; end - p >= kBlock; p += kBlock) {
+        std::uint64_t found = 0;
+        for (unsigned i = 0; i < kBlock; i += 16) {
+          found |= std::uint64_t{EqualMask16(AsBytes(p + i), layout_.delimiter)} << i;
+        }
+        for (; found != 0; found &= found - 1)
+          *next++ = static_cast<std::uint32_t>(p - in + std::countr_zero(found) + 1);
       }
+      while ((p = FindDelimiter(p, end, layout_.delimiter)) != nullptr) *next++ = static_cast<std::uint32_t>(++p - in);
     });
     return first[chunks];
   }

@@ -180,11 +180,14 @@ GPUSORT_HD inline KeyRange FindKey(const Byte* text, std::uint64_t length, const
     return {Advance(0, length, key.begin_char), length};
   }
 #if !GPUSORT_ON_DEVICE
-  // A faster way if the key is the second field and ends in the first 16 bytes of the line.
+  // A faster way if the key is the second field and ends in the first 32 bytes of the line.
   constexpr std::uint64_t kShort = 16;
   if (separator >= 0 && length >= kShort && key.begin_field == 1 && key.end_field == 1 && key.begin_char == 0 &&
       key.end_char == 0 && !key.skip_start_blanks) {
-    const std::uint32_t found = EqualMask16(text, static_cast<unsigned char>(separator));
+    std::uint32_t found = EqualMask16(text, static_cast<unsigned char>(separator));
+    if ((found & (found - 1)) == 0 && length >= 2 * kShort) {
+      found |= EqualMask16(text + kShort, static_cast<unsigned char>(separator)) << kShort;
+    }
     const std::uint32_t later = found & (found - 1);
     if (later != 0) {
       return {static_cast<std::uint64_t>(__builtin_ctz(found)) + 1, static_cast<std::uint64_t>(__builtin_ctz(later))};

@@ -86,9 +86,12 @@ inline RecordSpan FirstRecord(RecordSpan bytes, const RecordLayout& layout) {
 /// returned bytes are those that were read from the input and will be written. Throws WrongResult if a key is missing.
 inline RecordSpan Body(RecordSpan record, const RecordLayout& layout) {
 #if !GPUSORT_ON_DEVICE
-  // A fast path for two keys that both end within the first 16 bytes of the record, which is the most common case.
+  // A fast path for two keys that both end within the first 32 bytes of the record, which is the most common case.
   if (layout.keys == 2 && record.size() >= 16) {
-    const std::uint32_t found = detail::EqualMask16(AsBytes(record.data()), kKeyEnd);
+    std::uint32_t found = detail::EqualMask16(AsBytes(record.data()), kKeyEnd);
+    if ((found & (found - 1)) == 0 && record.size() >= 32) {
+      found |= detail::EqualMask16(AsBytes(record.data()) + 16, kKeyEnd) << 16;
+    }
     const std::uint32_t second = found & (found - 1);
     if (second != 0) return record.subspan(static_cast<std::size_t>(__builtin_ctz(second)) + 1);
   }

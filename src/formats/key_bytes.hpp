@@ -237,6 +237,17 @@ inline void PutContent(unsigned byte, KeyBytes& out) {
   }
   out.Put(byte);
 }
+/// The bytes of strings from kFirstPlain to 255 - kFirstPlain are written as they are, and so are their complements:
+/// they need no escape, neither here nor in a FieldWriter.
+inline constexpr unsigned kFirstPlain = 11;
+constexpr bool IsPlain(unsigned byte) { return byte >= kFirstPlain && byte <= 255 - kFirstPlain; }
+/// Returns true if IsPlain() is true for all eight bytes of `word`.
+constexpr bool ArePlain(std::uint64_t word) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101u;
+  // Subtracting kFirstPlain from a smaller byte sets its highest bit. The complement tests the upper limit.
+  const std::uint64_t small = (word - kOnes * kFirstPlain) & ~word, large = (~word - kOnes * kFirstPlain) & word;
+  return ((small | large) & (kOnes << 7)) == 0;
+}
 /// Ends a string in a sort key. The string then sorts before all longer strings that begin with it.
 inline void EndContent(KeyBytes& out) { out.Put(3); }
 

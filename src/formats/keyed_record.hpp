@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -60,23 +61,7 @@ class FieldWriter {
     if (escaped.size > 1) PutRaw(escaped.bytes[1]);
   }
   /// Appends `size` bytes. Has the same effect as one call of Put() for each byte, but is faster.
-  void PutBytes(const unsigned char* bytes, std::size_t size) {
-    constexpr std::size_t kChunk = 128;
-    std::byte made[2 * kChunk];
-    const unsigned flip = flip_;
-    while (size > 0) {
-      const std::size_t chunk = std::min(size, kChunk);
-      std::size_t count = 0;
-      for (std::size_t i = 0; i < chunk; ++i) {
-        const Escaped escaped = Escape(bytes[i] ^ flip);
-        made[count++] = static_cast<std::byte>(escaped.bytes[0]);
-        if (escaped.size > 1) made[count++] = static_cast<std::byte>(escaped.bytes[1]);
-      }
-      out_.insert(out_.end(), made, made + std::min(count, end_ - out_.size()));
-      bytes += chunk;
-      size -= chunk;
-    }
-  }
+  void PutBytes(const unsigned char* bytes, std::size_t size);
   /// Appends bytes as they are. The caller must pass only bytes that need no escape. For a descending key, the caller
   /// must pass the complements of the bytes (see set_reverse).
   void PutPlain(const unsigned char* bytes, std::size_t size) {
@@ -88,7 +73,7 @@ class FieldWriter {
     unsigned char bytes[2];
     unsigned char size;
   };
-  static Escaped Escape(unsigned byte) {
+  static constexpr Escaped Escape(unsigned byte) {
     // A key field must not contain the bytes 0, 1 (kKeyEnd) and 10 (newline), so each of them becomes two bytes. The
     // first is kLow (2) or kNearNewline (9). The bytes 2 and 9 therefore need escapes, too. Escapes keep the order of
     // the bytes.
@@ -148,6 +133,36 @@ class FieldWriter {
   unsigned flip_ = 0;
   bool exact_ = false;
 };
+
+namespace detail {
+
+/// FieldWriter::Escape() of each byte.
+inline constexpr auto kEscapedBytes = [] {
+  std::array<FieldWriter::Escaped, 256> escaped{};
+  for (unsigned byte = 0; byte < 256; ++byte) escaped[byte] = FieldWriter::Escape(byte);
+  return escaped;
+}();
+
+}  // namespace detail
+
+inline void FieldWriter::PutBytes(const unsigned char* bytes, std::size_t size) {
+  constexpr std::size_t kChunk = 128;
+  std::byte made[2 * kChunk];
+  const unsigned flip = flip_;
+  while (size > 0) {
+    const std::size_t chunk = std::min(size, kChunk);
+    std::byte* to = made;
+    // Has no branch for each byte, because the CPU cannot predict which bytes of a number need an escape.
+    for (std::size_t i = 0; i < chunk; ++i) {
+      const Escaped& escaped = detail::kEscapedBytes[bytes[i] ^ flip];
+      std::memcpy(to, escaped.bytes, sizeof(escaped.bytes));
+      to += escaped.size;
+    }
+    out_.insert(out_.end(), made, made + std::min(static_cast<std::size_t>(to - made), end_ - out_.size()));
+    bytes += chunk;
+    size -= chunk;
+  }
+}
 
 /// A bit of the first byte of a keyed record (a record with its sort key before it). It is set if newlines in the
 /// record are escaped.

@@ -157,6 +157,7 @@ class ParquetFormat : public TableFormat {
   std::vector<unsigned char> plain_bits_;         ///< the bits of the columns up to the last wanted one
   std::vector<std::size_t> first_fields_;         ///< the first field of each key; a curve has a field for each column
   std::vector<std::vector<ColumnScale>> scales_;  ///< for each key that is a curve: the scales of its columns
+  std::vector<char> as_other_type_;  ///< for each key: 1 if the text of its column is ordered as another type
 };
 
 /// Returns the difference of two schemas for a message.
@@ -271,6 +272,7 @@ void ParquetFormat::ReadHeader(RecordSpan header) {
     return;
   }
   keys_.clear();
+  as_other_type_.clear();
   first_fields_.clear();
   std::size_t fields = 0;
   scales_.assign(table_.keys.size(), {});
@@ -280,6 +282,7 @@ void ParquetFormat::ReadHeader(RecordSpan header) {
     fields += std::max<std::size_t>(table_.keys[k].curve_columns.size(), 1);
     if (table_.keys[k].curve != Curve::kNone) {
       AddCurve(k);
+      as_other_type_.push_back(0);
       described = false;
       continue;
     }
@@ -290,6 +293,7 @@ void ParquetFormat::ReadHeader(RecordSpan header) {
     ValueRule rule = key.rule;
     if (!rule.typed) rule.type = NaturalType(column);
     keys_.emplace_back(rule, words_);
+    as_other_type_.push_back(rule.type != NaturalType(column) ? 1 : 0);
     described = described && (!rule.typed || rule.type == NaturalType(column));
     if (described) {
       sorted_.push_back({static_cast<std::uint32_t>(at->column), rule.descending, rule.puts_nulls_first()});
@@ -474,8 +478,8 @@ std::uint64_t ParquetFormat::PutKeys(RecordSpan records, ScanState&, Scratch& sc
       continue;
     }
     const RowColumn& column = schema_.columns[key_columns_[first_fields_[k]]];
-    if (keys_[k].rule().type != NaturalType(column)) {
-      PutKey(k, field, out, tally);  // the text of a column as another type
+    if (as_other_type_[k]) {
+      PutKey(k, field, out, tally);
     } else {
       PutColumn(column, keys_[k], field.text, out);
     }

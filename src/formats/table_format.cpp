@@ -289,7 +289,7 @@ class TableFormat::Encoder : public KeyEncoder {
     out[begin] |= static_cast<std::byte>(scratch_->mark);
     prefix_ = format_.prefixes_.empty() ? RecordSpan() : std::as_bytes(std::span(format_.prefixes_.at(tally.input)));
     if (sums > 0) PutMark(tally.places);
-    out.insert(out.end(), prefix_.begin(), prefix_.end());
+    if (!prefix_.empty()) out.insert(out.end(), prefix_.begin(), prefix_.end());
     const RecordSpan record = records.first(size);
     if (scratch_->one_line) {
       out.insert(out.end(), record.begin(), record.end());

@@ -4,6 +4,7 @@
 #include "formats/value_key.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -66,6 +67,15 @@ constexpr TypeName kTypeNames[] = {{"text", ValueType::kText},
 constexpr std::size_t kTypes = 22;
 
 constexpr std::int64_t kSecondsOfDay = 86400;
+
+/// Returns true if FieldWriter::Escape() changes one of the eight bytes of `word`.
+bool NeedsEscape(std::uint64_t word) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101u;
+  // Subtracting N from a byte that is less than N sets its highest bit.
+  const auto any_less = [](std::uint64_t bytes, unsigned limit) { return (bytes - kOnes * limit) & ~bytes; };
+  const std::uint64_t found = any_less(word, 3) | any_less(word ^ kOnes * 9, 1) | any_less(word ^ kOnes * 10, 1);
+  return (found & kOnes << 7) != 0;
+}
 
 /// Returns true if `format`, which CheckedTimeFormat() returned, has a letter for a part of a day.
 bool HasClock(std::string_view format) {
@@ -311,15 +321,20 @@ void ValueKey::PutDays(std::int32_t days, FieldWriter& out) const {
 }
 
 void ValueKey::PutFixed(std::string_view bytes, FieldWriter& out) const {
-  KeyBytes key(out, rule_.descending);
-  key.Put(keys::kText);
-  if (bytes.size() == sizeof(std::uint64_t)) {
+  const bool reverse = rule_.descending;
+  std::array<unsigned char, 1 + sizeof(std::uint64_t)> number;
+  if (bytes.size() == number.size() - 1) {
     std::uint64_t word = 0;
     std::memcpy(&word, bytes.data(), sizeof(word));
-    key.PutWord(word, sizeof(word));
-  } else {
-    for (const char c : bytes) key.Put(static_cast<unsigned char>(c));
+    if (reverse) word = ~word;
+    number[0] = static_cast<unsigned char>(reverse ? ~keys::kText : keys::kText);
+    std::memcpy(number.data() + 1, &word, sizeof(word));
+    NeedsEscape(word) ? out.PutBytes(number.data(), number.size()) : out.PutPlain(number.data(), number.size());
+    return;
   }
+  KeyBytes key(out, reverse);
+  key.Put(keys::kText);
+  for (const char c : bytes) key.Put(static_cast<unsigned char>(c));
   key.End();
 }
 
@@ -333,11 +348,25 @@ void ValueKey::PutBytes(std::string_view bytes, FieldWriter& out) const {
     keys::EndContent(key);
   } else {
     const bool folds = rule_.type == ValueType::kNoCase;
+    // Most strings have only bytes that are written as they are.
+    bool plain = true;
+    std::uint64_t word = 0;
+    for (; !folds && bytes.size() >= sizeof(word); bytes.remove_prefix(sizeof(word))) {
+      std::memcpy(&word, bytes.data(), sizeof(word));
+      if (keys::ArePlain(word)) {
+        key.PutWord(word, sizeof(word));
+        continue;
+      }
+      plain = false;
+      for (const char c : bytes.substr(0, sizeof(word))) keys::PutContent(static_cast<unsigned char>(c), key);
+    }
     for (const char c : bytes) {
-      const auto byte = static_cast<unsigned char>(c);
-      keys::PutContent(folds ? static_cast<unsigned char>(Lower(c)) : byte, key);
+      const auto byte = static_cast<unsigned char>(folds ? Lower(c) : c);
+      plain = plain && keys::IsPlain(byte);
+      keys::PutContent(byte, key);
     }
     keys::EndContent(key);
+    if (plain) return key.EndPlain();
   }
   key.End();
 }

@@ -262,7 +262,8 @@ class PieceKeys {
         part = part.subspan(size);
       }
     }
-    made.newlines = piece.Newlines(piece.head.size() + piece.rest.size());
+    // Only messages with line numbers need this count (see RecordPlace::Text).
+    if (inputs_.format().newlines()) made.newlines = piece.Newlines(piece.head.size() + piece.rest.size());
     if (order_ == NeededOrder::kNone || made.keyed.empty()) return;
     made.first.newlines = piece.Newlines(made.first.offset - piece.offset);
     const std::uint64_t disorder = FirstLineDisorder(made.keyed, layout_, order_ == NeededOrder::kCheckUnique);

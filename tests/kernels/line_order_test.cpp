@@ -336,6 +336,22 @@ TEST(FindKey, FindsFieldsBytesAndBlanks) {
   }
 }
 
+/// Tests a second field that ends in each of the blocks of 16 bytes that are searched at once, in memory of exactly the
+/// size of the line.
+TEST(FindKey, FindsSecondFieldsOfAllSizes) {
+  const LineKey key = Key(1, 0, 1);
+  for (const std::size_t first : {0, 1, 20, 40}) {
+    for (std::size_t size = 0; size < 70; ++size) {
+      for (const std::string& rest : {std::string(), std::string(":"), ":" + std::string(40, 'z'), ":z:"s}) {
+        const std::string field(size, 'y'), line = std::string(first, 'x') + ":" + field + rest;
+        const std::vector<Byte> exact(line.begin(), line.end());
+        const KeyRange found = FindKey(exact.data(), exact.size(), key, ':');
+        EXPECT_EQ(line.substr(found.begin, found.size()), field) << line;
+      }
+    }
+  }
+}
+
 /// Finds a key with a list of all fields, as a reference.
 std::string SlowKey(const std::string& line, const LineKey& key, int separator) {
   std::vector<std::pair<std::size_t, std::size_t>> fields;

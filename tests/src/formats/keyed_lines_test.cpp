@@ -14,7 +14,9 @@
 #include <utility>
 #include <vector>
 
+#include "cut_records.hpp"
 #include "data/proof.hpp"
+#include "formats/key_bytes.hpp"
 #include "formats/locale_keys.hpp"
 #include "kernels/backend.hpp"
 
@@ -191,6 +193,59 @@ RC_GTEST_PROP(StoreBody, IsUndoneWhole, ()) {
   RC_ASSERT(parts == expected);
   const std::span<std::byte> left = DropKeys(keyed, layout);
   RC_ASSERT(std::equal(left.begin(), left.end(), Bytes(all).begin(), Bytes(all).end()));
+}
+
+// Keys and bodies around the sizes of the blocks in which they are copied and searched.
+RC_GTEST_PROP(StoreBody, IsUndoneInLongRecords, ()) {
+  LineOrder order;
+  const LineOrderView view = order.view();
+  RecordLayout layout = MakeLineLayout('\n', view);
+  layout.keys = kTableKeys;
+  std::vector<std::byte> keyed, scratch;
+  std::string all;
+  for (int records = *rc::gen::inRange(1, 20); records > 0; --records) {
+    std::string body(*rc::gen::element<std::size_t>(0, 1, 15, 16, 17, 40, 511, 512, 513, 1100), 'a');
+    for (int odd = *rc::gen::inRange(0, 6); odd > 0 && !body.empty(); --odd) {
+      body[*rc::gen::inRange<std::size_t>(0, body.size())] = *rc::gen::element('\n', '\x1d', 'n', '\1');
+    }
+    if (*rc::gen::arbitrary<bool>()) body += '\n';
+    const std::size_t begin = keyed.size();
+    keyed.insert(keyed.end(), {std::byte{kKeyedHead}, static_cast<std::byte>(kKeyEnd)});
+    keyed.insert(keyed.end(), *rc::gen::inRange<std::size_t>(0, 40), std::byte{'k'});
+    keyed.push_back(static_cast<std::byte>(kKeyEnd));
+    StoreBody(Bytes(body), begin, keyed);
+    const RecordSpan record = RecordSpan(keyed).subspan(begin);
+    RC_ASSERT(CountRecords(record, layout) == 1u);
+    RC_ASSERT(testing::String(OwnBytes(record, layout, scratch)) == body);
+    std::string parts;
+    const auto cut = *rc::gen::inRange<std::size_t>(0, Body(record, layout).size() + 1);
+    BodyUnescaper unescaper;
+    const auto put = [&](RecordSpan bytes) { parts += testing::String(bytes); };
+    if (HasEscapedBody(record)) {
+      unescaper.Add(Body(record, layout).first(cut), put);
+      unescaper.Add(Body(record, layout).subspan(cut), put);
+      RC_ASSERT(parts == body);
+    }
+    all += body;
+  }
+  RC_ASSERT(testing::String(DropKeys(keyed, layout)) == all);
+}
+
+// Bytes that a key of a text may or may not write as they are, at all places of a word.
+TEST(ArePlain, AgreesWithIsPlain) {
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    for (unsigned other : {11u, 244u, 128u}) {
+      for (unsigned at = 0; at < 8; ++at) {
+        std::uint64_t word = 0x0101010101010101u * other;
+        word = (word & ~(std::uint64_t{0xFF} << 8 * at)) | std::uint64_t{byte} << 8 * at;
+        EXPECT_EQ(keys::ArePlain(word), keys::IsPlain(byte)) << byte << " " << other << " " << at;
+      }
+    }
+    const FieldWriter::Escaped same = FieldWriter::Escape(byte), complement = FieldWriter::Escape(byte ^ 0xFF);
+    if (keys::IsPlain(byte)) {
+      EXPECT_EQ(same.size + complement.size, 2) << byte;
+    }
+  }
 }
 
 RC_GTEST_PROP(KeyedOrder, OrdersKeyedLinesAsTheMakerOrdersLines, (bool exact, bool tuned)) {
