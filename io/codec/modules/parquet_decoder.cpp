@@ -1241,7 +1241,8 @@ class ParquetDecoder : public RowDecoder {
       }
     }
     Unit& unit = *units_.front();
-    if (block_.room > 0 && spare_.size() < kMostSpare && kMostSpare * block_.room <= memory_ / 16) {
+    // The caller may take the rows of many row groups at once.
+    if (block_.room > 0 && (spare_.size() + 1) * block_.room <= memory_ / 16) {
       spare_.push_back(std::move(block_));
     }
     block_ = std::move(unit.blocks.front());
@@ -1393,8 +1394,6 @@ class ParquetDecoder : public RowDecoder {
     unit.cost = 0;
     given_.notify_one();
   }
-
-  static constexpr std::size_t kMostSpare = 16;
 
   OpenFile file_;
   const std::vector<std::byte> header_;
