@@ -1278,7 +1278,7 @@ class ParquetDecoder : public RowDecoder {
     }
     if (next_group_ == file_.groups()) return false;
     const std::uint64_t cost = CostOf(next_group_);
-    if (Active() >= threads_ || (!units_.empty() && !Fits(cost))) return false;
+    if (IsFarAhead() || Active() >= threads_ || (!units_.empty() && !Fits(cost))) return false;
     const std::shared_ptr<Unit> unit = units_.emplace_back(std::make_shared<Unit>());
     unit->group = next_group_++;
     unit->cost = cost;
@@ -1298,6 +1298,10 @@ class ParquetDecoder : public RowDecoder {
     return true;
   }
 
+  /// Returns true if so many rows wait for the caller that more would only take new memory.
+  bool IsFarAhead() const {
+    return units_.size() > threads_ + threads_ / 2 && waiting_bytes_ > 2 * threads_ * kBlockBytes;
+  }
   /// Returns how many row groups are being decoded.
   std::size_t Active() const {
     return static_cast<std::size_t>(
