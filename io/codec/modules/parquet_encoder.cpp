@@ -8,11 +8,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <condition_variable>
 #include <cstring>
 #include <exception>
 #include <limits>
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
