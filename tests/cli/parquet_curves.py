@@ -100,8 +100,8 @@ def cells_of(column: Any) -> list[int]:
 
 def zorder(output: str, inputs: list[str], columns: list[str]) -> None:
     table = pa.concat_tables([pq.read_table(name) for name in inputs])
-    cells = list(zip(*[cells_of(table[name]) for name in columns]))
-    places = ["".join("".join(bits) for bits in zip(*[f"{cell:032b}" for cell in row])) for row in cells]
+    cells = list(zip(*[cells_of(table[name]) for name in columns], strict=True))
+    places = ["".join("".join(bits) for bits in zip(*[f"{cell:032b}" for cell in row], strict=True)) for row in cells]
     order = sorted(range(len(places)), key=places.__getitem__)
     sorted_rows, kept = pq.read_table(output), ["row", "word", "d30", "list"]  # the others may be NaN
     assert sorted_rows.select(kept).equals(table.take(order).select(kept)), (output, columns)
