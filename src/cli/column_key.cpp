@@ -235,7 +235,7 @@ std::uint64_t TakeField(std::string_view key, std::string_view& text) {
   return number;
 }
 
-/// Returns the curve that `text` begins with the name and the bracket of.
+/// Returns the curve whose name and bracket are at the beginning of `text`, or Curve::kNone.
 Curve CurveOf(std::string_view text) {
   if (text.starts_with("zorder(")) return Curve::kZorder;
   return text.starts_with("hilbert(") ? Curve::kHilbert : Curve::kNone;
