@@ -32,10 +32,25 @@ enum class Codec { kNone, kGz, kBz2, kXz, kZst, kLz4, kProgram, kNumbers, kBgzf,
 inline constexpr Codec kAllCodecs[] = {Codec::kNone, Codec::kGz,  Codec::kBz2, Codec::kXz,
                                        Codec::kZst,  Codec::kLz4, Codec::kBgzf};
 
-/// Returns true for a format of files of columns, such as Parquet. A file of columns is read at any offset, so it
-/// cannot be a stream. Its header is the schema (RowSchema), and a row module decodes and encodes it
-/// (io/codec/row_module.hpp).
-constexpr bool IsColumnFile(Codec codec) { return codec == Codec::kParquet; }
+/// A format of files of columns. Such a file is read at any offset, so it cannot be a stream. Its header is the schema
+/// (RowSchema), and a row module decodes and encodes it (io/codec/row_module.hpp).
+struct ColumnFile {
+  Codec codec;
+  const char* title;       ///< for messages
+  std::string_view magic;  ///< the bytes with which a file begins and ends
+  /// True: a file says the least and the greatest value of its columns (RowSchema::ranges).
+  bool has_ranges;
+};
+inline constexpr ColumnFile kColumnFiles[] = {{Codec::kParquet, "Parquet", "PAR1", true}};
+
+/// Returns null if the codec is none of files of columns.
+constexpr const ColumnFile* FindColumnFile(Codec codec) {
+  for (const ColumnFile& file : kColumnFiles) {
+    if (file.codec == codec) return &file;
+  }
+  return nullptr;
+}
+constexpr bool IsColumnFile(Codec codec) { return FindColumnFile(codec) != nullptr; }
 
 /// Returns the compression method for the extension of `path`: .gz, .bgz, .bz2, .xz, .zst or .lz4. Returns kNone for
 /// any other extension.
@@ -60,8 +75,8 @@ struct DecoderLimits {
   /// If a decoder gets only an n-th part of --memory, set this to n. The error message about too little memory then
   /// asks for a --memory of n times the bytes needed.
   unsigned memory_share = 1;
-  unsigned threads = 1;  ///< number of threads that expand BGZF or Parquet; the system may allow fewer
-  bool ranges = false;   ///< for Parquet: see RowDecoderOptions::ranges
+  unsigned threads = 1;  ///< number of threads that expand BGZF or a file of columns; the system may allow fewer
+  bool ranges = false;   ///< for files of columns: see RowDecoderOptions::ranges
 };
 
 /// Expands a compressed file. Not thread-safe. Do not use a Decoder again after an exception. Throws:
@@ -99,7 +114,7 @@ class Decoder {
 struct EncoderOptions {
   unsigned threads = 1;  ///< number of threads; 1: Write compresses in the calling thread; the system may allow fewer
   std::uint64_t member_bytes = 0;  ///< expanded bytes of one member; 0: the codec's default, 1 to 8 MiB
-  // Only for Codec::kParquet. See RowEncoderOptions.
+  // Only for files of columns. See RowEncoderOptions.
   std::string compression{};
   std::uint64_t group_bytes = 0, group_rows = 0;
 };
@@ -123,7 +138,7 @@ class Encoder {
  private:
   class Impl;
   std::unique_ptr<Impl> impl_;
-  std::unique_ptr<RowEncoder> rows_;  ///< only for Codec::kParquet, instead of `impl_`
+  std::unique_ptr<RowEncoder> rows_;  ///< only for a file of columns, instead of `impl_`
 };
 
 /// EncoderMemoryBytes and DecoderMemoryBytes return an upper bound of the memory that an Encoder or a Decoder

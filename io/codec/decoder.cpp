@@ -287,14 +287,15 @@ Decoder::Decoder(Codec codec, std::string path, Source source, const DecoderLimi
 /// A file of columns, which its module decodes into rows.
 class Decoder::Rows {
  public:
-  Rows(std::string path, RowFile file, const DecoderLimits& limits) : path_(std::move(path)), limits_(limits) {
+  Rows(Codec codec, std::string path, RowFile file, const DecoderLimits& limits)
+      : codec_(codec), path_(std::move(path)), limits_(limits) {
     const std::uint64_t size = file.size;
     file.read = [this, read = std::move(file.read)](std::uint64_t offset, std::span<std::byte> out) {
       const std::uint64_t got = read(offset, out);
       read_.fetch_add(got, std::memory_order_relaxed);
       return got;
     };
-    const RowModule& module = LoadParquet();
+    const RowModule& module = LoadRows(codec);
     Guard([&] {
       decoder_ = module.make_decoder(
           {size, std::move(file.read)},
@@ -303,7 +304,7 @@ class Decoder::Rows {
   }
 
   std::uint64_t Read(std::span<std::byte> out) {
-    if (out.empty()) ThrowInternal("parquet", "no room to expand " + path_);
+    if (out.empty()) ThrowInternal(CodecName(codec_), "no room to expand " + path_);
     std::uint64_t got = 0;
     Guard([&] { got = decoder_->Read(out); });
     if (got > limits_.expanded_bytes - expanded_bytes_) {
@@ -329,6 +330,7 @@ class Decoder::Rows {
     }
   }
 
+  const Codec codec_;
   const std::string path_;
   const DecoderLimits limits_;
   std::atomic<std::uint64_t> read_{0};
@@ -338,7 +340,7 @@ class Decoder::Rows {
 
 Decoder::Decoder(Codec codec, std::string path, RowFile file, const DecoderLimits& limits) {
   if (IsColumnFile(codec)) {
-    rows_ = std::make_unique<Rows>(std::move(path), std::move(file), limits);
+    rows_ = std::make_unique<Rows>(codec, std::move(path), std::move(file), limits);
     return;
   }
   auto source = [read = std::move(file.read), at = std::uint64_t{0}](std::span<std::byte> out) mutable {

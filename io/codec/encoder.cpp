@@ -116,7 +116,7 @@ RowEncoderOptions RowOptions(const EncoderOptions& options) {
 
 Encoder::Encoder(Codec codec, const EncoderOptions& options, Sink sink) {
   if (IsColumnFile(codec)) {
-    rows_ = LoadParquet().make_encoder(RowOptions(options), std::move(sink));
+    rows_ = LoadRows(codec).make_encoder(RowOptions(options), std::move(sink));
   } else {
     impl_ = std::make_unique<Impl>(codec, options, std::move(sink));
   }

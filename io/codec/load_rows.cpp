@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <iterator>
 
 #include "io/codec/codec_module.hpp"
 #include "io/codec/row_module.hpp"
@@ -10,13 +12,29 @@
 
 namespace gpusort {
 
-const RowModule& LoadParquet() {
-  static std::atomic<const RowModule*> loaded{nullptr};
-  if (gpusort_rows_parquet != nullptr) return *gpusort_rows_parquet();
+namespace {
+
+/// The function of the module for each format.
+struct Entry {
+  Codec codec;
+  const char* symbol;
+  const RowModule* (*linked)();  ///< null: the module is not linked into this program
+};
+constexpr Entry kEntries[] = {{Codec::kParquet, "gpusort_rows_parquet", gpusort_rows_parquet}};
+static_assert(std::size(kEntries) == std::size(kColumnFiles));
+
+}  // namespace
+
+const RowModule& LoadRows(Codec codec) {
+  static std::array<std::atomic<const RowModule*>, std::size(kEntries)> all_loaded{};
+  const Entry* const entry = std::ranges::find(kEntries, codec, &Entry::codec);
+  if (entry == std::end(kEntries)) throw Error(ErrorCode::kInternal, "the codec has no rows");
+  if (entry->linked != nullptr) return *entry->linked();
+  std::atomic<const RowModule*>& loaded = all_loaded[static_cast<std::size_t>(entry - kEntries)];
   if (loaded != nullptr) return *loaded.load();
   const Module module({.name = "module for Parquet",
                        .file = "gpusort_parquet.so",
-                       .entry = "gpusort_rows_parquet",
+                       .entry = entry->symbol,
                        .version = GPUSORT_ROWS_VERSION,
                        .error = ErrorCode::kUsage,
                        .advice =

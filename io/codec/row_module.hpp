@@ -1,5 +1,5 @@
 // The interface between the program and a module that decodes and encodes files of columns: gpusort_parquet.so. To the
-// rest of the program, such a file is a compressed input or output (Codec::kParquet), whose expanded bytes are rows
+// rest of the program, such a file is a compressed input or output (IsColumnFile), whose expanded bytes are rows
 // (io/codec/row_schema.hpp). Start at RowModule.
 #pragma once
 
@@ -10,6 +10,8 @@
 #include <memory>
 #include <span>
 #include <string>
+
+#include "io/codec/codec.hpp"
 
 namespace gpusort {
 
@@ -67,9 +69,9 @@ struct RowModule {
   std::string (*why_no_codec)(const std::string& compression);
 };
 
-/// Returns the functions of the module for Parquet. Loads the module at the first call. Throws Error(kUsage) if the
-/// module cannot be loaded. Thread-safe.
-const RowModule& LoadParquet();
+/// Returns the functions for a format of files of columns. Loads the module at the first call. Throws Error(kUsage) if
+/// the module cannot be loaded. Thread-safe.
+const RowModule& LoadRows(Codec codec);
 
 /// Returns an upper bound of the memory that a decoder takes if it may take `limit` bytes.
 std::uint64_t RowDecoderBytes(std::uint64_t limit);

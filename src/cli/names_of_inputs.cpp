@@ -1,7 +1,6 @@
 #include "cli/names_of_inputs.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <utility>
@@ -86,27 +85,35 @@ void SetTable(const FormatRow& row, Source& source) {
 
 namespace {
 
-/// Returns true if `path` is a regular file that begins and ends as Parquet does.
-bool IsParquetFile(const std::string& path) {
-  constexpr std::uint64_t kLeast = 12;
-  constexpr const char* kMagic = "PAR1";
+/// Returns the format if `path` is a regular file that begins and ends as files of columns do. Returns null if not.
+const FormatRow* FindColumnFormat(const std::string& path) {
+  constexpr std::size_t kBetween = 4;  // the least number of bytes between the beginning and the end
   std::error_code unknown;
-  if (!std::filesystem::is_regular_file(path, unknown)) return false;
+  if (!std::filesystem::is_regular_file(path, unknown)) return nullptr;
   std::ifstream file(path, std::ios::binary);
-  char front[4] = {}, back[4] = {};
-  file.read(front, sizeof front).seekg(-4, std::ios::end);
-  return file && static_cast<std::uint64_t>(file.tellg()) + 4 >= kLeast && file.read(back, sizeof back) &&
-         std::memcmp(front, kMagic, 4) == 0 && std::memcmp(back, kMagic, 4) == 0;
+  for (const FormatRow& row : kFormatRows) {
+    const ColumnFile* const columns = FindColumnFile(row.codec);
+    if (columns == nullptr) continue;
+    const std::string_view magic = columns->magic;
+    std::string front(magic.size() + kBetween, '\0'), back(magic.size(), '\0');
+    file.clear();
+    file.seekg(0);
+    file.read(front.data(), static_cast<std::streamsize>(front.size()));
+    file.seekg(-static_cast<std::streamoff>(back.size()), std::ios::end);
+    file.read(back.data(), static_cast<std::streamsize>(back.size()));
+    if (file && front.starts_with(magic) && back == magic && file.tellg() >= 2 * magic.size() + kBetween) return &row;
+  }
+  return nullptr;
 }
 
-/// Returns the format with columns of an input: that of its extension, or Parquet if the name tells nothing and the
-/// content is Parquet. Returns null if there is none.
+/// Returns the format with columns of an input: that of its extension, or a format of files of columns if the name
+/// tells nothing and the content is such a file. Returns null if there is none.
 const FormatRow* TableOfInput(const std::string& input, const Source& source) {
   if (input == "-") return nullptr;
   const std::string name = ExpandedName(input, source);
   if (const FormatRow* const row = FormatOfFile(name)) return row;
   const bool plain = name == input && !source.codec && !TypeOfName(name);
-  return plain && IsParquetFile(input) ? FindFormat("parquet") : nullptr;
+  return plain ? FindColumnFormat(input) : nullptr;
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Finds the compression, the format and the type of binary numbers (such as i32) of an input from the extension of its
-// name. Opens a file only to find out if it is Parquet, which often has no extension. Start at TypeOfName.
+// name. Opens a file only to find out if it is a file of columns, which often has no extension. Start at TypeOfName.
 #pragma once
 
 #include <optional>
@@ -35,7 +35,8 @@ NamedType TypeOfInputs(const Source& source);
 void RefuseTypeInDoubt(const std::string& input, const Source& source);
 
 /// Returns the format with columns, such as CSV, that the extensions of all inputs mean. A file whose name tells
-/// nothing is Parquet if its content is. Returns null if an input has no such format, or if the formats differ.
+/// nothing may be a file of columns by its content. Returns null if an input has no such format, or if the formats
+/// differ.
 const FormatRow* TableOfInputs(const Source& source);
 /// Throws Error(kUsage) if the extensions of the inputs mean different formats, and at least one of these formats has
 /// columns, as with a.csv and b.txt.

@@ -529,10 +529,10 @@ JobSpec ParseOptions(std::span<const std::string> words, const std::function<voi
     if (look) std::for_each(spec.source.inputs.begin(), spec.source.inputs.end(), look);
     throw;
   }
-  if (spec.target.codec != Codec::kParquet && typed.compress_given && !typed.compress) {
+  if (!IsColumnFile(spec.target.codec) && typed.compress_given && !typed.compress) {
     Named("--compress", [&] { ParseCodec(typed.compress_text); });
   }
-  if (spec.target.codec != Codec::kParquet && spec.target.split > 0 && typed.compress_given) {
+  if (!IsColumnFile(spec.target.codec) && spec.target.split > 0 && typed.compress_given) {
     FailUsage(std::string(NameOfSplit(spec)) + ": --compress has no meaning with it");
   }
   if (spec.target.split > 0 && spec.source.table && (RowOf(*spec.source.table).takes & kTakesSplit) == 0) {

@@ -138,31 +138,33 @@ void RefuseForTable(const Typed& typed) {
   }
 }
 
-/// Throws an error for an option that a job of Parquet cannot have, or cannot have yet.
-void ResolveParquet(const Typed& typed, JobSpec& spec) {
-  const auto fail_yet = [](const std::string& option) {
-    FailUsage(option + " cannot be combined with --format parquet yet: leave it out");
+/// Throws an error for an option that a job of files of columns cannot have, or cannot have yet.
+void ResolveColumnFile(const Typed& typed, const FormatRow& row, JobSpec& spec) {
+  const std::string format = std::string("--format ") + row.name, title = FindColumnFile(row.codec)->title;
+  const auto fail_yet = [&](const std::string& option) {
+    FailUsage(option + " cannot be combined with " + format + " yet: leave it out");
   };
-  if (spec.source.codec) FailUsage("--decompress has no meaning with --format parquet, whose pages say their codec");
+  if (spec.source.codec) FailUsage("--decompress has no meaning with " + format + ", whose files say their codec");
   for (const std::string& input : spec.source.inputs) {
     if (CodecOfPath(input) != Codec::kNone) {
-      FailUsage(InQuotes(input) +
-                ": Parquet is compressed inside, and cannot be read from a compressed file: expand it");
+      FailUsage(InQuotes(input) + ": " + title +
+                " is compressed inside, and cannot be read from a compressed file: expand it");
     }
     if (input == "-") {
-      FailUsage("Parquet is read from its end, which standard input has not yet at the beginning: give a file");
+      FailUsage(title + " is read from its end, which standard input has not yet at the beginning: give a file");
     }
   }
   if (CodecOfPath(spec.target.output) != Codec::kNone) {
-    FailUsage(InQuotes(spec.target.output) + ": Parquet is compressed inside: give the name without the extension");
+    FailUsage(InQuotes(spec.target.output) + ": " + title +
+              " is compressed inside: give the name without the extension");
   }
   if (spec.target.index) fail_yet("--index");
   if (spec.order.debug) fail_yet("--debug");
-  spec.source.codec = Codec::kParquet;
+  spec.source.codec = row.codec;
   if (spec.action == Action::kCheck) return;
-  spec.target.codec = Codec::kParquet;
+  spec.target.codec = row.codec;
   if (!typed.compress_given || typed.compress_text == "auto") return;
-  const std::string why = LoadParquet().why_no_codec(typed.compress_text);
+  const std::string why = LoadRows(row.codec).why_no_codec(typed.compress_text);
   if (!why.empty()) FailUsage("--compress: " + InQuotes(typed.compress_text) + ": " + why);
   spec.target.compression = typed.compress_text;
 }
@@ -170,7 +172,8 @@ void ResolveParquet(const Typed& typed, JobSpec& spec) {
 /// Throws an error for what cannot be done with the key `key`, which is a curve.
 void CheckCurve(const ColumnKey& key, const JobSpec& spec) {
   const std::string front = "--key: " + InQuotes(key.text) + ": ";
-  if (RowOf(*spec.source.table).reads != kReadsParquet) {
+  const ColumnFile* const columns = FindColumnFile(RowOf(*spec.source.table).codec);
+  if (columns == nullptr || !columns->has_ranges) {
     FailUsage(front +
               "curves are keys of Parquet, whose footers give the ranges of columns; a name with brackets goes "
               "in double quotes");
@@ -205,7 +208,7 @@ void SetTableBytes(const TypedTable& given, TableOptions& table) {
                   : "--escape has no meaning with --quote none");
   }
   table.comment = given.comment.value_or(-1);
-  if (RowOf(table).reads != kReadsParquet &&
+  if (!IsColumnFile(RowOf(table).codec) &&
       (table.delimiter == table.quote || table.delimiter == table.escape || table.delimiter == table.comment ||
        (table.comment >= 0 && table.comment == table.quote) || (table.escape >= 0 && table.quote == table.escape))) {
     FailUsage("--delimiter, --quote, --escape and --comment must be different bytes");
@@ -397,7 +400,7 @@ void ResolveTable(Typed& typed) {
   JobSpec& spec = typed.spec;
   TableOptions& table = *spec.source.table;
   RefuseForTable(typed);
-  if (RowOf(table).reads == kReadsParquet) ResolveParquet(typed, spec);
+  if (const FormatRow& row = RowOf(table); IsColumnFile(row.codec)) ResolveColumnFile(typed, row, spec);
   RefuseVerify(spec);
   SetTableBytes(typed.table, table);
   if (typed.table.no_header) table.header = 0;

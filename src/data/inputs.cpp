@@ -268,12 +268,14 @@ void Inputs::Open(FileSystem& files, Input& input, CancelFlag& cancel, StreamFro
     once = facts && facts->regular && facts->same_file(*options_.overwritten);
     if (once) LogInfo(EscapeName(input.path) + " is the output, too: all of it is read before anything is written");
   }
-  if (once && IsColumnFile(input.codec)) {
-    throw Error(ErrorCode::kUsage,
-                EscapeName(input.path) + (IsStreamSource(input.path)
-                                              ? ": Parquet is read from a file, whose end comes first; this is a stream"
-                                              : ": the file is rewritten in place as the output, and Parquet cannot be "
-                                                "read and rewritten at once: give another OUTPUT"));
+  if (const ColumnFile* const columns = FindColumnFile(input.codec); once && columns != nullptr) {
+    const std::string title = columns->title;
+    throw Error(
+        ErrorCode::kUsage,
+        EscapeName(input.path) + (IsStreamSource(input.path)
+                                      ? ": " + title + " is read from a file, whose end comes first; this is a stream"
+                                      : ": the file is rewritten in place as the output, and " + title +
+                                            " cannot be read and rewritten at once: give another OUTPUT"));
   }
   if (once) {
     rereadable_ = stored_known_ = false;

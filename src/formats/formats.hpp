@@ -16,7 +16,7 @@ std::unique_ptr<TableFormat> MakeFieldsFormat(const JobSpec& spec);
 std::unique_ptr<TableFormat> MakeFixedFormat(const JobSpec& spec);
 std::unique_ptr<TableFormat> MakeJsonFormat(const JobSpec& spec);
 std::unique_ptr<TableFormat> MakeParagraphsFormat(const JobSpec& spec);
-std::unique_ptr<TableFormat> MakeParquetFormat(const JobSpec& spec);
+std::unique_ptr<TableFormat> MakeRowsFormat(const JobSpec& spec);
 std::unique_ptr<TableFormat> MakePgCopyBinaryFormat(const JobSpec& spec);
 
 /// Each of the next functions returns advice to append to the error "no record has a value for this key".

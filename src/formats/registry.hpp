@@ -62,7 +62,7 @@ enum Reads : unsigned {
   kReadsMysqlDump = 512,
   kReadsSqliteDump = 1024,
   kReadsSqlDump = 2048,  ///< a dump of any of these databases
-  kReadsParquet = 4096,  ///< rows that the module for Parquet decodes
+  kReadsParquet = 4096,  ///< rows of Parquet, which a module decodes
 };
 
 struct FormatRow {
@@ -93,11 +93,20 @@ struct FormatRow {
   /// True if a job warns about records without a value for a key. This is so for formats whose records usually have a
   /// value for each key.
   bool warns_missing = false;
+  /// The codec of a file of columns. Codec::kNone: the format is no file of columns.
+  Codec codec = Codec::kNone;
 };
 
 template <typename Format>
 std::unique_ptr<TableFormat> MakeFormat(const JobSpec& spec) {
   return std::make_unique<Format>(spec);
+}
+
+/// Returns the row of a format whose inputs and outputs are files of columns.
+constexpr FormatRow ColumnFileRow(const char* name, const char* extensions, Reads reads, unsigned takes, Codec codec) {
+  FormatRow row{name, extensions, reads, ColumnNames::kHeader, takes | kTakesSplit, 0, -1, -1, 1, "", MakeRowsFormat};
+  row.codec = codec;
+  return row;
 }
 
 inline constexpr unsigned kTakesValues = kTakesNull | kTakesDecimal | kTakesSplit | kTakesZone,
@@ -126,8 +135,7 @@ inline constexpr FormatRow kFormatRows[] = {
      MakeFormat<CopyFormat>},
     {"paragraphs", "", kReadsRows, ColumnNames::kFields, kTakesValues | kTakesSum, 0, -1, '\\', 0, "",
      MakeParagraphsFormat, FieldHint, "a field of a key twice", "an empty line may be missing between two records"},
-    {"parquet", ".parquet", kReadsParquet, ColumnNames::kHeader, kTakesSplit | kTakesRowGroups, 0, -1, -1, 1, "",
-     MakeParquetFormat},
+    ColumnFileRow("parquet", ".parquet", kReadsParquet, kTakesRowGroups, Codec::kParquet),
     {"log", "", kReadsRows, ColumnNames::kFields, kTakesValues | kTakesTime | kTakesFields | kCountsBefore | kTakesSum,
      0, -1, '\\', 0, "", MakeFormat<LogsFormat>, LogHint, "", "", "time", false, true},
 };

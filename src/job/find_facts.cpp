@@ -89,7 +89,7 @@ PlanFacts FindFacts(const JobSpec& spec, const Ordered& ordered, const Inputs& i
   asked.traces = !spec.reports.trace.empty();
   asked.page = !spec.reports.page.empty();
   asked.output_codec = spec.target.codec;
-  if (asked.output_codec == Codec::kParquet) {
+  if (IsColumnFile(asked.output_codec)) {
     // The encoder holds eight row groups in memory, and takes at most a quarter of the memory.
     constexpr std::uint64_t kUsual = std::uint64_t{128} << 20, kLeast = std::uint64_t{256} << 10, kShare = 48;
     const std::uint64_t wanted = spec.target.group_bytes > 0 ? spec.target.group_bytes : kUsual;

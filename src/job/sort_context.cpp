@@ -191,7 +191,7 @@ std::string SortContext::PlanText(const std::string& formats) const {
   }
   text += formats;
   if (const std::string keys = open.ordered.format().DescribeKeys(); !keys.empty()) text += TableRow("keys", keys);
-  if (spec.target.codec == Codec::kParquet) {
+  if (IsColumnFile(spec.target.codec)) {
     text += TableRow("row groups", "end at " + FormatBytes(facts.asked.group_bytes) + ", encoded");
     EncoderOptions encoder{.threads = sorting.shares.encoder_threads};
     encoder.group_bytes = facts.asked.group_bytes;
@@ -199,7 +199,7 @@ std::string SortContext::PlanText(const std::string& formats) const {
                      fmt::format("of the memory below, the decoder takes at most {} and then the encoder {}; the "
                                  "libraries take up to 300 MB beside it",
                                  FormatBytes(DecoderBytes(inputs.codecs(), open.memory.limit(), cores.cores)),
-                                 FormatBytes(EncoderMemoryBytes(Codec::kParquet, encoder))));
+                                 FormatBytes(EncoderMemoryBytes(spec.target.codec, encoder))));
   }
   if (spec.source.table) {
     if (const std::string zone = DescribeZone(*spec.source.table); !zone.empty()) text += TableRow("time zone", zone);

@@ -30,7 +30,7 @@ struct Asked {
   bool traces = false;    ///< --trace is given
   bool page = false;      ///< --report is given
   Codec output_codec = Codec::kNone;
-  std::uint64_t group_bytes = 0;    ///< for Codec::kParquet: the encoded size of a row group
+  std::uint64_t group_bytes = 0;    ///< for a file of columns: the encoded size of a row group
   std::optional<Codec> temp_codec;  ///< the codec of temp files; no value: the planner decides about compression
 
   friend bool operator==(const Asked&, const Asked&) = default;

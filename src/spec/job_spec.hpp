@@ -91,9 +91,9 @@ struct Target {
   unsigned split = 0;            ///< number of files into which the output is split, named after `output`; 0: one file
   std::uint64_t part_bytes = 0;  ///< the size of these files (--target-size), from which `split` follows; 0: not given
   Codec codec = Codec::kNone;
-  /// For Codec::kParquet: the codec inside the file as typed, such as "zstd:3". Empty: the codecs of the input.
+  /// For a file of columns: the codec inside the file as typed, such as "zstd:3". Empty: the codecs of the input.
   std::string compression{};
-  std::uint64_t group_bytes = 0;  ///< for Codec::kParquet: the encoded size of a row group; 0: the planner decides
+  std::uint64_t group_bytes = 0;  ///< for a file of columns: the encoded size of a row group; 0: the planner decides
   bool index = false;             ///< true: an index of the BGZF blocks is written beside the output (IndexName)
   bool headless = false;          ///< true: the output does not get the header of the inputs
   /// The bytes before the first record; no value: the header of the inputs.

@@ -482,7 +482,9 @@ void CheckTaskOptions(const JobSpec& spec) {
   }
   if (spec.source.table) {
     const TableOptions& table = *spec.source.table;
-    if (RowOf(table).reads == kReadsParquet) RefuseTask("--format parquet cannot be sorted by tasks yet: give gpusort");
+    if (IsColumnFile(RowOf(table).codec)) {
+      RefuseTask("--format " + table.name + " cannot be sorted by tasks yet: give gpusort");
+    }
     if ((RowOf(table).takes & kTakesTime) != 0 && table.zone.empty()) {
       RefuseTask("--format " + table.name + " needs --timezone: the zones of the machines may differ");
     }

@@ -19,10 +19,11 @@
 
 namespace {
 
+using gpusort::Codec;
 using gpusort::Error;
 using gpusort::ErrorCode;
 using gpusort::kMiB;
-using gpusort::LoadParquet;
+using gpusort::LoadRows;
 using gpusort::Refusal;
 using gpusort::Require;
 using gpusort::RowSchema;
@@ -40,7 +41,7 @@ std::optional<Bytes> Decode(std::span<const std::byte> file, std::size_t step, u
   };
   try {
     const auto decoder =
-        LoadParquet().make_decoder({file.size(), read}, {.memory_bytes = 32 * kMiB, .threads = threads});
+        LoadRows(Codec::kParquet).make_decoder({file.size(), read}, {.memory_bytes = 32 * kMiB, .threads = threads});
     Bytes all, part(step);
     while (all.size() < kMostBytes) {
       const std::uint64_t got = decoder->Read(part);
@@ -60,7 +61,8 @@ std::optional<Bytes> Encode(std::span<const std::byte> rows, std::size_t step, u
   Bytes file;
   const auto sink = [&file](std::span<const std::byte> bytes) { file.insert(file.end(), bytes.begin(), bytes.end()); };
   try {
-    const auto encoder = LoadParquet().make_encoder({.compression = {}, .group_bytes = kMiB, .threads = threads}, sink);
+    const auto encoder =
+        LoadRows(Codec::kParquet).make_encoder({.compression = {}, .group_bytes = kMiB, .threads = threads}, sink);
     for (; !rows.empty(); rows = rows.subspan(std::min(step, rows.size()))) {
       encoder->Write(rows.first(std::min(step, rows.size())));
     }

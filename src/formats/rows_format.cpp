@@ -1,5 +1,5 @@
-// The format of rows that a module decodes from Parquet (io/codec/row_schema.hpp). The header of an input describes its
-// columns, so a key needs no type. Start at Scan.
+// The format of rows that a module decodes from files of columns, such as Parquet (io/codec/row_schema.hpp). The header
+// of an input describes its columns, so a key needs no type. Start at Scan.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -60,9 +60,9 @@ ValueType NaturalType(const RowColumn& column) {
 }
 
 /// The fields that this format stores in a ScanState: the number of bytes of a row that are still to come.
-class ParquetFormat : public TableFormat {
+class RowsFormat : public TableFormat {
  public:
-  explicit ParquetFormat(const JobSpec& spec) : TableFormat(spec), keeps_input_order_(spec.order.keeps_input_order) {}
+  explicit RowsFormat(const JobSpec& spec) : TableFormat(spec), keeps_input_order_(spec.order.keeps_input_order) {}
 
   bool newlines() const override { return false; }
   bool has_offsets() const override { return false; }
@@ -161,7 +161,7 @@ class ParquetFormat : public TableFormat {
 };
 
 /// Returns the difference of two schemas for a message.
-std::string ParquetFormat::WhyDiffers(RecordSpan known, RecordSpan header) const {
+std::string RowsFormat::WhyDiffers(RecordSpan known, RecordSpan header) const {
   const std::vector<RowColumn> one = RowSchema::Parse(known).columns, other = RowSchema::Parse(header).columns;
   if (one.size() != other.size()) {
     return std::to_string(one.size()) + " columns and " + std::to_string(other.size()) + " columns";
@@ -183,7 +183,7 @@ std::string ParquetFormat::WhyDiffers(RecordSpan known, RecordSpan header) const
   return "";
 }
 
-void ParquetFormat::CheckKeyColumn(const ColumnKey& key, const RowColumn& column) const {
+void RowsFormat::CheckKeyColumn(const ColumnKey& key, const RowColumn& column) const {
   if (column.nested) FailKey(key, kNoOrder);
   if (column.order == RowColumn::Order::kNone) {
     FailKey(key, "the column has the type " + column.type_text + ", whose values have no order");
@@ -197,7 +197,7 @@ void ParquetFormat::CheckKeyColumn(const ColumnKey& key, const RowColumn& column
 }
 
 /// Prepares FindPlainFields() and FindFields().
-void ParquetFormat::PlanFields() {
+void RowsFormat::PlanFields() {
   places_.clear();
   stops_.clear();
   plain_bits_.assign(bit_bytes_, 0);
@@ -230,7 +230,7 @@ void ParquetFormat::PlanFields() {
   plain_bits_.resize((bit + 7) / 8);
 }
 
-void ParquetFormat::ReadHeader(RecordSpan header) {
+void RowsFormat::ReadHeader(RecordSpan header) {
   schema_ = RowSchema::Parse(header);
   bit_bytes_ = schema_.bit_bytes();
   // A group, a list or a map is one column for the user. `firsts` has the first of its columns here.
@@ -304,7 +304,7 @@ void ParquetFormat::ReadHeader(RecordSpan header) {
 }
 
 /// Adds the key `k`, which is a curve.
-void ParquetFormat::AddCurve(std::size_t k) {
+void RowsFormat::AddCurve(std::size_t k) {
   const ColumnKey& key = table_.keys[k];
   keys_.emplace_back(key.rule, words_);
   std::vector<std::size_t> columns(key.curve_columns.size());
@@ -343,7 +343,7 @@ void ParquetFormat::AddCurve(std::size_t k) {
   }
 }
 
-void ParquetFormat::PutCurve(std::size_t k, const std::vector<Field>& fields, FieldWriter& out) const {
+void RowsFormat::PutCurve(std::size_t k, const std::vector<Field>& fields, FieldWriter& out) const {
   std::array<std::uint32_t, kMostCurveColumns> cells{};
   const std::vector<ColumnScale>& scales = scales_[k];
   for (std::size_t part = 0; part < scales.size(); ++part) {
@@ -355,7 +355,7 @@ void ParquetFormat::PutCurve(std::size_t k, const std::vector<Field>& fields, Fi
   keys_[k].PutFixed(place, out);
 }
 
-void ParquetFormat::JoinHeader(std::vector<std::byte>& known, RecordSpan header) const {
+void RowsFormat::JoinHeader(std::vector<std::byte>& known, RecordSpan header) const {
   if (!table_.has_curve() || known.empty() || header.empty()) return;
   RowSchema joined = RowSchema::Parse(known);
   const RowSchema other = RowSchema::Parse(header);
@@ -365,7 +365,7 @@ void ParquetFormat::JoinHeader(std::vector<std::byte>& known, RecordSpan header)
   if (joined.ranges != before) known = joined.Header();
 }
 
-std::string ParquetFormat::DescribeInput(RecordSpan front, const ScanState&) const {
+std::string RowsFormat::DescribeInput(RecordSpan front, const ScanState&) const {
   constexpr std::size_t kMostShown = 12;
   const std::uint64_t bytes = RowSchema::HeaderBytes(front);
   if (bytes == 0) return "the schema is too large to be shown";
@@ -378,7 +378,7 @@ std::string ParquetFormat::DescribeInput(RecordSpan front, const ScanState&) con
   return text + (schema.columns.size() > kMostShown ? ", ..." : "");
 }
 
-std::string ParquetFormat::DescribeKeys() const {
+std::string RowsFormat::DescribeKeys() const {
   std::string text;
   const auto add = [&](const RowColumn& column, const ValueRule& rule) {
     text += (text.empty() ? "" : ", ") + EscapeName(column.name) + " " + column.type_text + " as " +
@@ -398,7 +398,7 @@ std::string ParquetFormat::DescribeKeys() const {
 
 /// Finds the fields of a row if its wanted columns and those before them are not repeated and are all present. Returns
 /// false if they are not.
-bool ParquetFormat::FindPlainFields(RecordSpan row, std::vector<Field>& fields) const {
+bool RowsFormat::FindPlainFields(RecordSpan row, std::vector<Field>& fields) const {
   const auto* const begin = reinterpret_cast<const unsigned char*>(row.data());
   if (!plain_ || row.size() < kRowSizeBytes + bit_bytes_) return false;
   for (std::size_t i = 0; i < plain_bits_.size(); ++i) {
@@ -417,7 +417,7 @@ bool ParquetFormat::FindPlainFields(RecordSpan row, std::vector<Field>& fields) 
 }
 
 /// Finds the fields of any row.
-void ParquetFormat::FindFields(RecordSpan record, std::vector<Field>& fields) const {
+void RowsFormat::FindFields(RecordSpan record, std::vector<Field>& fields) const {
   RowReader row(record);
   const unsigned char* const bits = row.Take(bit_bytes_);
   std::size_t bit = 0, next = 0;
@@ -452,8 +452,8 @@ void ParquetFormat::FindFields(RecordSpan record, std::vector<Field>& fields) co
   }
 }
 
-std::uint64_t ParquetFormat::PutKeys(RecordSpan records, ScanState&, Scratch& scratch, FieldWriter& out,
-                                     KeyTally& tally) const {
+std::uint64_t RowsFormat::PutKeys(RecordSpan records, ScanState&, Scratch& scratch, FieldWriter& out,
+                                  KeyTally& tally) const {
   const std::uint64_t size = LoadLittle<std::uint32_t>({reinterpret_cast<const char*>(records.data()), kRowSizeBytes});
   const RecordSpan row = records.first(size);
   std::vector<Field>& fields = scratch.fields;
@@ -487,8 +487,8 @@ std::uint64_t ParquetFormat::PutKeys(RecordSpan records, ScanState&, Scratch& sc
   return size;
 }
 
-void ParquetFormat::PutColumn(const RowColumn& column, const ValueKey& key, std::string_view value,
-                              FieldWriter& out) const {
+void RowsFormat::PutColumn(const RowColumn& column, const ValueKey& key, std::string_view value,
+                           FieldWriter& out) const {
   const auto put_number = [&](std::uint64_t number, std::uint64_t flip) {
     const std::array<char, 8> bytes = OrderedBytes(number, flip);
     key.PutFixed({bytes.data(), bytes.size()}, out);
@@ -543,6 +543,6 @@ void ParquetFormat::PutColumn(const RowColumn& column, const ValueKey& key, std:
 
 }  // namespace
 
-std::unique_ptr<TableFormat> MakeParquetFormat(const JobSpec& spec) { return std::make_unique<ParquetFormat>(spec); }
+std::unique_ptr<TableFormat> MakeRowsFormat(const JobSpec& spec) { return std::make_unique<RowsFormat>(spec); }
 
 }  // namespace gpusort
