@@ -12,12 +12,14 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace gpusort {
 
 class BlockCoder;
 class RowDecoder;
 class RowEncoder;
+class RowStore;
 struct RowEncoderOptions;
 struct RowFile;
 
@@ -76,7 +78,10 @@ struct DecoderLimits {
   /// asks for a --memory of n times the bytes needed.
   unsigned memory_share = 1;
   unsigned threads = 1;  ///< number of threads that expand BGZF or a file of columns; the system may allow fewer
-  bool ranges = false;   ///< for files of columns: see RowDecoderOptions::ranges
+  // Only for files of columns. See RowDecoderOptions.
+  bool ranges = false;
+  std::shared_ptr<RowStore> store{};
+  std::vector<std::uint32_t> key_columns{};
 };
 
 /// Expands a compressed file. Not thread-safe. Do not use a Decoder again after an exception. Throws:
@@ -117,6 +122,7 @@ struct EncoderOptions {
   // Only for files of columns. See RowEncoderOptions.
   std::string compression{};
   std::uint64_t group_bytes = 0, group_rows = 0;
+  std::shared_ptr<const RowStore> store{};
 };
 
 /// Compresses data into a file of members (parts that can be expanded without the others). Any program for the codec

@@ -297,9 +297,9 @@ class Decoder::Rows {
     };
     const RowModule& module = LoadRows(codec);
     Guard([&] {
-      decoder_ = module.make_decoder(
-          {size, std::move(file.read)},
-          {RowDecoderBytes(limits.memory_bytes), limits.memory_share, limits.threads, limits.ranges});
+      decoder_ = module.make_decoder({size, std::move(file.read)},
+                                     {RowDecoderBytes(limits.memory_bytes), limits.memory_share, limits.threads,
+                                      limits.ranges, limits.store, limits.key_columns});
     });
   }
 

@@ -109,7 +109,7 @@ class Encoder::Impl {
 namespace {
 
 RowEncoderOptions RowOptions(const EncoderOptions& options) {
-  return {options.compression, options.group_bytes, options.group_rows, options.threads};
+  return {options.compression, options.group_bytes, options.group_rows, options.threads, options.store};
 }
 
 }  // namespace

@@ -46,6 +46,10 @@ const RowModule& LoadRows(Codec codec) {
   return *loaded.load();
 }
 
+std::shared_ptr<RowStore> MakeRowStore(Codec codec, std::uint64_t most_bytes) {
+  return LoadRows(codec).make_store(most_bytes);
+}
+
 std::uint64_t RowDecoderBytes(std::uint64_t limit) {
   constexpr std::uint64_t kMost = 1024 * kMiB;
   return std::min(limit, kMost);

@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "io/codec/codec.hpp"
 
@@ -22,12 +23,22 @@ struct RowFile {
   std::function<std::uint64_t(std::uint64_t offset, std::span<std::byte>)> read;
 };
 
+/// Keeps rows in memory while only their keys are sorted. Decoders put rows into the store and give references
+/// (KeptRow), and an encoder looks up the rows. Thread-safe.
+class RowStore {
+ public:
+  virtual ~RowStore() = default;
+};
+
 struct RowDecoderOptions {
   std::uint64_t memory_bytes = 0;  ///< how much memory the decoder may take
   /// If a decoder gets only an n-th part of --memory, set this to n, for the message about too little memory.
   unsigned memory_share = 1;
   unsigned threads = 1;
   bool ranges = false;  ///< true: the header gets the ranges of the columns (RowSchema::ranges)
+  /// Keeps the rows. Null, or a full store: the decoder gives whole rows.
+  std::shared_ptr<RowStore> store{};
+  std::vector<std::uint32_t> key_columns{};  ///< the columns that go with each reference, in ascending order
 };
 
 /// Decodes one file. Not thread-safe.
@@ -47,6 +58,7 @@ struct RowEncoderOptions {
   std::uint64_t group_bytes = 0;  ///< the encoded size of a row group, as far as it is known before the encoding
   std::uint64_t group_rows = 0;   ///< the greatest number of rows of a row group; 0: as the input has
   unsigned threads = 1;
+  std::shared_ptr<const RowStore> store{};  ///< the store of the decoders, if they have one
 };
 
 /// Encodes one file. Not thread-safe.
@@ -65,6 +77,8 @@ struct RowModule {
   std::unique_ptr<RowDecoder> (*make_decoder)(RowFile file, const RowDecoderOptions& options);
   std::unique_ptr<RowEncoder> (*make_encoder)(const RowEncoderOptions& options,
                                               std::function<void(std::span<const std::byte>)> sink);
+  /// Makes a store that takes at most `most_bytes` of memory.
+  std::shared_ptr<RowStore> (*make_store)(std::uint64_t most_bytes);
   /// Returns why `compression` is no codec of the file, or an empty string.
   std::string (*why_no_codec)(const std::string& compression);
 };
@@ -72,6 +86,9 @@ struct RowModule {
 /// Returns the functions for a format of files of columns. Loads the module at the first call. Throws Error(kUsage) if
 /// the module cannot be loaded. Thread-safe.
 const RowModule& LoadRows(Codec codec);
+
+/// Makes a store of the module of `codec` that takes at most `most_bytes` of memory. Throws as LoadRows().
+std::shared_ptr<RowStore> MakeRowStore(Codec codec, std::uint64_t most_bytes);
 
 /// Returns an upper bound of the memory that a decoder takes if it may take `limit` bytes.
 std::uint64_t RowDecoderBytes(std::uint64_t limit);

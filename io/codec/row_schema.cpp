@@ -116,6 +116,9 @@ RowSchema RowSchema::Parse(std::span<const std::byte> header) {
     range.greatest_bytes = rest.TakeText();
   }
   if (!schema.ranges.empty() && schema.ranges.size() != schema.columns.size()) FailSchema();
+  schema.rows = rest.Take<std::uint64_t>();
+  schema.row_bytes = rest.Take<std::uint64_t>();
+  schema.stored_bytes = rest.Take<std::uint64_t>();
   schema.about = rest.TakeText();
   schema.file = rest.TakeText();
   return schema;
@@ -153,6 +156,9 @@ std::vector<std::byte> RowSchema::Header() const {
     rest.PutText(range.least_bytes);
     rest.PutText(range.greatest_bytes);
   }
+  rest.Put(rows);
+  rest.Put(row_bytes);
+  rest.Put(stored_bytes);
   rest.PutText(about);
   rest.PutText(file);
   SchemaWriter header;
@@ -165,7 +171,7 @@ std::vector<std::byte> RowSchema::Header() const {
   return std::move(header.bytes);
 }
 
-std::size_t RowSchema::bit_bytes() const {
+std::size_t BitBytes(std::span<const RowColumn> columns) {
   const auto bits = std::ranges::count(columns, RowColumn::Levels::kBit, &RowColumn::levels);
   return (static_cast<std::size_t>(bits) + 7) / 8;
 }

@@ -11,6 +11,11 @@
 // kRepeated has the number of its levels (PutRowNumber), and for each of them a definition and a repetition level (1
 // byte each). A value is there for each definition level that is the column's max_definition. A value has the column's
 // fixed size, or its own size before it (PutRowNumber).
+//
+// A module can keep the rows in memory (RowStore). The stream then has a reference for each row:
+// - its size with these four bytes, and KeptRow::kFlag (4 bytes)
+// - the columns of the sort keys: their bits, and then their levels and values, as in a row
+// - a KeptRow, which says where the row is
 #pragma once
 
 #include <cstddef>
@@ -113,8 +118,11 @@ struct RowSchema {
   std::vector<SortedColumn> sorted;  ///< only in the header of the output
   /// The ranges of all columns, only if RowDecoderOptions::ranges asks for them. They may differ between inputs.
   std::vector<RowRange> ranges;
-  std::string about;  ///< what a user wants to know about the file, for --explain
-  std::string file;   ///< what the module needs to write such a file; the program does not read it
+  std::uint64_t rows = 0;
+  std::uint64_t row_bytes = 0;     ///< about how many bytes a row has on average
+  std::uint64_t stored_bytes = 0;  ///< the size of the file
+  std::string about;               ///< what a user wants to know about the file, for --explain
+  std::string file;                ///< what the module needs to write such a file; the program does not read it
 
   /// Returns the size of the header at the beginning of `front`, or 0 if more bytes are needed to tell. Throws
   /// Error(kInternal) if `front` is no header.
@@ -124,12 +132,44 @@ struct RowSchema {
   /// Throws Error(kInternal) if `header` is no complete header.
   static RowSchema Parse(std::span<const std::byte> header);
   std::vector<std::byte> Header() const;
-  /// Returns the number of bytes that the bits of the columns with Levels::kBit take.
-  std::size_t bit_bytes() const;
 };
+
+/// Returns the number of bytes that the bits of the columns with Levels::kBit take.
+std::size_t BitBytes(std::span<const RowColumn> columns);
 
 /// The size of the number with which each row begins.
 inline constexpr std::size_t kRowSizeBytes = 4;
+
+/// Says where a RowStore has a row. Each byte is greater than 127, but for a newline at the end. So the record of a
+/// line needs no escapes, and the fourth byte tells a KeptRow from a row.
+struct KeptRow {
+  static constexpr std::uint32_t kFlag = std::uint32_t{1} << 31;  ///< is set in the first four bytes; not set in a row
+  static constexpr std::size_t kSizeBytes = 5, kPlaceBytes = 7, kBytes = kSizeBytes + kPlaceBytes + 1;
+  static constexpr unsigned kPlaceBits = 7 * kPlaceBytes;
+
+  std::uint64_t place = 0;  ///< a number of RowStore
+  std::uint32_t bytes = 0;  ///< the size of the row
+
+  void Put(unsigned char* to) const {
+    PutSevens(bytes, to, kSizeBytes);
+    PutSevens(place, to + kSizeBytes, kPlaceBytes);
+    to[kBytes - 1] = '\n';
+  }
+  /// Reads kBytes bytes.
+  static KeptRow Load(const unsigned char* from) {
+    return {LoadSevens(from + kSizeBytes, kPlaceBytes), static_cast<std::uint32_t>(LoadSevens(from, kSizeBytes))};
+  }
+
+ private:
+  static void PutSevens(std::uint64_t number, unsigned char* to, std::size_t bytes) {
+    for (std::size_t i = 0; i < bytes; ++i) to[i] = static_cast<unsigned char>(number >> 7 * i | 0x80);
+  }
+  static std::uint64_t LoadSevens(const unsigned char* from, std::size_t bytes) {
+    std::uint64_t number = 0;
+    for (std::size_t i = 0; i < bytes; ++i) number |= std::uint64_t{from[i] & 0x7FU} << 7 * i;
+    return number;
+  }
+};
 
 /// Returns the number of bytes that PutRowNumber() writes.
 inline std::size_t RowNumberBytes(std::uint64_t number) {

@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "data/header.hpp"
@@ -171,6 +172,13 @@ class Inputs {
   /// - Throws Error(kBadInput) if the file has become shorter. Any thread may call this.
   std::span<const std::byte> Read(const InputRange& range, std::span<std::byte> buffer) const;
 
+  /// Lets the decoders of files of columns keep their rows in `store`, so that ReadStream() reads references to the
+  /// rows (io/codec/row_schema.hpp). Call this before ReadStream(), and only if RecordFormat::KeptColumns() returns
+  /// columns.
+  void KeepRows(std::shared_ptr<RowStore> store) { store_ = std::move(store); }
+  /// Returns the store of KeepRows(), or null.
+  std::shared_ptr<const RowStore> kept_rows() const { return store_; }
+
   /// Reads at most `limit` bytes of the next input, and returns their range. Returns std::nullopt after the last input.
   /// - `buffer` must have `limit` + kReadSlack bytes.
   /// - If records have a fixed size, the range has whole records.
@@ -213,6 +221,7 @@ class Inputs {
   const RecordLayout layout_;
   const InputOptions options_;
   InputHeader header_;
+  std::shared_ptr<RowStore> store_;
   std::vector<Input> inputs_;
   bool rereadable_ = true, compressed_ = false;
   bool direct_ = false;

@@ -30,6 +30,8 @@ class KeyEncoder {
   /// Returns the bytes that the last Append() wrote between the key and the record. With --prefix-name, this is the
   /// name of the input, otherwise an empty string. The bytes are part of the output.
   virtual RecordSpan prefix() const { return {}; }
+  /// Returns the part of `record` that the last Append() wrote after the key. `record` is the one that Append() got.
+  virtual RecordSpan OwnPart(RecordSpan record) const { return record; }
   /// Returns true if the records that Append() gets have sort keys before them, which Append() copies.
   virtual bool copies() const { return false; }
 };

@@ -166,6 +166,9 @@ class RecordFormat {
   /// the first bytes of the input and the state that BeginInput() has set. Returns an empty string if there is nothing
   /// to say.
   virtual std::string DescribeInput(RecordSpan, const ScanState&) const { return {}; }
+  /// Returns the columns that are needed to make keys, in ascending order, if the module that decodes the records may
+  /// keep the rest of them (RowStore). Returns std::nullopt if it must not. Call this after the header was read.
+  virtual std::optional<std::vector<std::uint32_t>> KeptColumns() const { return std::nullopt; }
   /// Returns a description of the keys for --explain, after the header was read. Returns an empty string if the keys as
   /// typed say all.
   virtual std::string DescribeKeys() const { return {}; }

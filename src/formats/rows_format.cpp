@@ -59,7 +59,8 @@ ValueType NaturalType(const RowColumn& column) {
   return ValueType::kText;
 }
 
-/// The fields that this format stores in a ScanState: the number of bytes of a row that are still to come.
+/// The fields that this format stores in a ScanState: the number of bytes of a row, or of a reference to a row, that
+/// are still to come.
 class RowsFormat : public TableFormat {
  public:
   explicit RowsFormat(const JobSpec& spec) : TableFormat(spec), keeps_input_order_(spec.order.keeps_input_order) {}
@@ -99,12 +100,12 @@ class RowsFormat : public TableFormat {
     while (p != end) {
       if (state.count == 0) {
         if (state.held.empty() && static_cast<std::size_t>(end - p) >= kRowSizeBytes) {
-          state.count = LoadLittle<std::uint32_t>({reinterpret_cast<const char*>(p), kRowSizeBytes}) - kRowSizeBytes;
+          state.count = BytesAfterSize({reinterpret_cast<const char*>(p), kRowSizeBytes});
           p += kRowSizeBytes;
         } else {
           state.held.push_back(static_cast<char>(*p++));
           if (state.held.size() < kRowSizeBytes) continue;
-          state.count = LoadLittle<std::uint32_t>(state.held) - kRowSizeBytes;
+          state.count = BytesAfterSize(state.held);
           state.held.clear();
         }
       }
@@ -120,6 +121,10 @@ class RowsFormat : public TableFormat {
     return 0;
   }
   unsigned modes() const override { return 0; }
+  std::optional<std::vector<std::uint32_t>> KeptColumns() const override {
+    if (table_.keys.empty() || table_.shuffle) return std::nullopt;
+    return kept_columns_;
+  }
   std::string DescribeInput(RecordSpan front, const ScanState&) const override;
   std::string DescribeKeys() const override;
 
@@ -128,37 +133,140 @@ class RowsFormat : public TableFormat {
                         KeyTally& tally) const override;
 
  private:
+  /// Finds the fields of keys in rows or references with certain columns.
+  class FieldFinder {
+   public:
+    /// - columns: the columns of the rows
+    /// - places: the wanted columns in ascending order; KeyColumns::Wanted::key is the index of a field
+    void Plan(std::vector<RowColumn> columns, std::vector<KeyColumns::Wanted> places);
+    /// Sets the wanted items of `fields`. Throws Error(kIntegrity) if the row is damaged.
+    void Find(RecordSpan row, std::vector<Field>& fields) const {
+      if (!FindPlain(row, fields)) FindAny(row, fields);
+    }
+
+   private:
+    /// A column at which FindPlain() stops because it is wanted or because the size of its values varies.
+    struct Stop {
+      std::uint64_t skipped = 0;  ///< the size of the columns since the last stop
+      std::size_t column = 0;
+      std::size_t first = 0, last = 0;  ///< the part of `places_` that wants the column
+    };
+    bool FindPlain(RecordSpan row, std::vector<Field>& fields) const;
+    void FindAny(RecordSpan row, std::vector<Field>& fields) const;
+
+    std::vector<RowColumn> columns_;  ///< up to the last wanted one
+    std::vector<KeyColumns::Wanted> places_;
+    std::size_t bit_bytes_ = 0;              ///< the size of the bits of all columns
+    bool plain_ = false;                     ///< true if FindPlain() can find fields
+    std::vector<Stop> stops_;                ///< for FindPlain()
+    std::vector<unsigned char> plain_bits_;  ///< the bits of `columns_`
+  };
+
+  static std::uint64_t BytesAfterSize(std::string_view front) {
+    return (LoadLittle<std::uint32_t>(front) & ~KeptRow::kFlag) - kRowSizeBytes;
+  }
   void CheckKeyColumn(const ColumnKey& key, const RowColumn& column) const;
   void PutColumn(const RowColumn& column, const ValueKey& key, std::string_view value, FieldWriter& out) const;
   void PlanFields();
-  bool FindPlainFields(RecordSpan row, std::vector<Field>& fields) const;
-  void FindFields(RecordSpan record, std::vector<Field>& fields) const;
   void AddCurve(std::size_t k);
   void PutCurve(std::size_t k, const std::vector<Field>& fields, FieldWriter& out) const;
 
   const bool keeps_input_order_;
   RowSchema schema_;
-  std::size_t bit_bytes_ = 0;
   /// The columns that the job sorts by if there is no -k: all of them.
   std::vector<ValueKey> all_;
   std::vector<SortedColumn> sorted_;
-  std::size_t last_wanted_ = 0;  ///< the number of columns up to the last one of a key
-  /// The columns of all keys in ascending order; `key` is the index of a field. Without -k, each column is a key.
-  std::vector<KeyColumns::Wanted> places_;
-  std::vector<std::size_t> key_columns_;  ///< the column of each field
-  /// A column at which FindPlainFields() stops because it is wanted or because the size of its values varies.
-  struct Stop {
-    std::uint64_t skipped = 0;  ///< the size of the columns since the last stop
-    std::size_t column = 0;
-    std::size_t first = 0, last = 0;  ///< the part of `places_` that wants the column
-  };
-  bool plain_ = false;                            ///< true if FindPlainFields() can find fields
-  std::vector<Stop> stops_;                       ///< for FindPlainFields()
-  std::vector<unsigned char> plain_bits_;         ///< the bits of the columns up to the last wanted one
+  std::vector<std::size_t> key_columns_;          ///< the column of each field
+  std::vector<std::uint32_t> kept_columns_;       ///< the columns of all keys, in ascending order
+  FieldFinder in_rows_, in_references_;           ///< find the fields of the keys
   std::vector<std::size_t> first_fields_;         ///< the first field of each key; a curve has a field for each column
   std::vector<std::vector<ColumnScale>> scales_;  ///< for each key that is a curve: the scales of its columns
   std::vector<char> as_other_type_;  ///< for each key: 1 if the text of its column is ordered as another type
 };
+
+void RowsFormat::FieldFinder::Plan(std::vector<RowColumn> columns, std::vector<KeyColumns::Wanted> places) {
+  bit_bytes_ = BitBytes(columns);
+  columns.resize(places.empty() ? 0 : places.back().column + 1);
+  columns_ = std::move(columns);
+  places_ = std::move(places);
+  stops_.clear();
+  plain_bits_.assign(bit_bytes_, 0);
+  plain_ = true;
+  std::uint64_t skipped = 0;
+  std::size_t bit = 0, next = 0;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    const RowColumn& column = columns_[i];
+    plain_ = plain_ && (column.levels == RowColumn::Levels::kNoLevels || column.levels == RowColumn::Levels::kBit);
+    if (column.levels == RowColumn::Levels::kBit) {
+      plain_bits_[bit / 8] = static_cast<unsigned char>(plain_bits_[bit / 8] | 1u << bit % 8);
+      ++bit;
+    }
+    const std::size_t first = next;
+    while (next < places_.size() && places_[next].column == i) ++next;
+    if (first == next && column.value_bytes > 0) {
+      skipped += column.value_bytes;
+      continue;
+    }
+    stops_.push_back({std::exchange(skipped, 0), i, first, next});
+  }
+  plain_bits_.resize((bit + 7) / 8);
+}
+
+/// Finds the fields of a row if its wanted columns and those before them are not repeated and are all present. Returns
+/// false if they are not.
+bool RowsFormat::FieldFinder::FindPlain(RecordSpan row, std::vector<Field>& fields) const {
+  const auto* const begin = reinterpret_cast<const unsigned char*>(row.data());
+  if (!plain_ || row.size() < kRowSizeBytes + bit_bytes_) return false;
+  for (std::size_t i = 0; i < plain_bits_.size(); ++i) {
+    if ((begin[kRowSizeBytes + i] & plain_bits_[i]) != plain_bits_[i]) return false;
+  }
+  RowReader reader(row);
+  reader.Take(bit_bytes_);
+  for (const Stop& stop : stops_) {
+    reader.Take(stop.skipped);
+    const std::string_view text = reader.TakeValue(columns_[stop.column]);
+    Field field{text, Field::kValue, static_cast<std::uint64_t>(text.data() - reinterpret_cast<const char*>(begin))};
+    if (text.empty()) field.at = 0;
+    for (std::size_t i = stop.first; i < stop.last; ++i) fields[places_[i].key] = field;
+  }
+  return true;
+}
+
+/// Finds the fields of any row.
+void RowsFormat::FieldFinder::FindAny(RecordSpan row, std::vector<Field>& fields) const {
+  RowReader reader(row);
+  const unsigned char* const bits = reader.Take(bit_bytes_);
+  std::size_t bit = 0, next = 0;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    const RowColumn& column = columns_[i];
+    Field field;
+    field.is = Field::kValue;
+    switch (column.levels) {
+      case RowColumn::Levels::kNoLevels:
+        break;
+      case RowColumn::Levels::kBit:
+        if ((bits[bit / 8] >> bit % 8 & 1) == 0) field.is = Field::kNull;
+        ++bit;
+        break;
+      case RowColumn::Levels::kByte:
+        if (*reader.Take(1) != column.max_definition) field.is = Field::kNull;
+        break;
+      case RowColumn::Levels::kRepeated: {
+        std::uint64_t values = 0;
+        for (std::uint64_t count = reader.TakeNumber(); count > 0; --count) {
+          values += *reader.Take(2) == column.max_definition ? 1 : 0;
+        }
+        for (; values > 0; --values) reader.TakeValue(column);
+        continue;
+      }
+    }
+    if (field.is == Field::kValue) field.text = reader.TakeValue(column);
+    field.at = field.text.empty()
+                   ? 0
+                   : static_cast<std::uint64_t>(field.text.data() - reinterpret_cast<const char*>(row.data()));
+    for (; next < places_.size() && places_[next].column == i; ++next) fields[places_[next].key] = field;
+  }
+}
 
 /// Returns the difference of two schemas for a message.
 std::string RowsFormat::WhyDiffers(RecordSpan known, RecordSpan header) const {
@@ -196,43 +304,31 @@ void RowsFormat::CheckKeyColumn(const ColumnKey& key, const RowColumn& column) c
                    std::string(ValueTypeName(natural)) + ": leave " + std::string(ValueTypeName(rule.type)) + " out");
 }
 
-/// Prepares FindPlainFields() and FindFields().
 void RowsFormat::PlanFields() {
-  places_.clear();
-  stops_.clear();
-  plain_bits_.assign(bit_bytes_, 0);
+  std::vector<KeyColumns::Wanted> places;
   if (table_.keys.empty()) {
-    for (std::size_t i = 0; i < last_wanted_; ++i) places_.push_back({i, i, 0});
+    for (std::size_t i = 0; i < schema_.columns.size(); ++i) places.push_back({i, i, 0});
   } else {
-    places_ = wanted_.by_column;
-    for (KeyColumns::Wanted& place : places_) place.key = first_fields_[place.key] + place.part;
+    places = wanted_.by_column;
+    for (KeyColumns::Wanted& place : places) place.key = first_fields_[place.key] + place.part;
   }
-  key_columns_.resize(places_.size());
-  for (const KeyColumns::Wanted& place : places_) key_columns_[place.key] = place.column;
-  plain_ = true;
-  std::uint64_t skipped = 0;
-  std::size_t bit = 0, next = 0;
-  for (std::size_t i = 0; i < last_wanted_; ++i) {
-    const RowColumn& column = schema_.columns[i];
-    plain_ = plain_ && (column.levels == RowColumn::Levels::kNoLevels || column.levels == RowColumn::Levels::kBit);
-    if (column.levels == RowColumn::Levels::kBit) {
-      plain_bits_[bit / 8] = static_cast<unsigned char>(plain_bits_[bit / 8] | 1u << bit % 8);
-      ++bit;
+  key_columns_.resize(places.size());
+  for (const KeyColumns::Wanted& place : places) key_columns_[place.key] = place.column;
+  in_rows_.Plan(schema_.columns, places);
+  kept_columns_.clear();
+  std::vector<RowColumn> columns;
+  for (KeyColumns::Wanted& place : places) {
+    if (kept_columns_.empty() || kept_columns_.back() != place.column) {
+      kept_columns_.push_back(static_cast<std::uint32_t>(place.column));
+      columns.push_back(schema_.columns[place.column]);
     }
-    const std::size_t first = next;
-    while (next < places_.size() && places_[next].column == i) ++next;
-    if (first == next && column.value_bytes > 0) {
-      skipped += column.value_bytes;
-      continue;
-    }
-    stops_.push_back({std::exchange(skipped, 0), i, first, next});
+    place.column = columns.size() - 1;
   }
-  plain_bits_.resize((bit + 7) / 8);
+  in_references_.Plan(std::move(columns), std::move(places));
 }
 
 void RowsFormat::ReadHeader(RecordSpan header) {
   schema_ = RowSchema::Parse(header);
-  bit_bytes_ = schema_.bit_bytes();
   // A group, a list or a map is one column for the user. `firsts` has the first of its columns here.
   std::vector<std::string> names;
   std::vector<std::size_t> firsts;
@@ -252,7 +348,6 @@ void RowsFormat::ReadHeader(RecordSpan header) {
   Resolve(names);
   for (KeyColumns::Wanted& wanted : wanted_.by_column) wanted.column = firsts[wanted.column];
   sorted_.clear();
-  last_wanted_ = 0;
   if (table_.keys.empty() && !table_.shuffle) {
     all_.clear();
     for (std::size_t i = 0; i < schema_.columns.size(); ++i) {
@@ -267,7 +362,6 @@ void RowsFormat::ReadHeader(RecordSpan header) {
       all_.emplace_back(rule);
       sorted_.push_back({static_cast<std::uint32_t>(i), rule.descending, rule.puts_nulls_first()});
     }
-    last_wanted_ = schema_.columns.size();
     PlanFields();
     return;
   }
@@ -298,7 +392,6 @@ void RowsFormat::ReadHeader(RecordSpan header) {
     if (described) {
       sorted_.push_back({static_cast<std::uint32_t>(at->column), rule.descending, rule.puts_nulls_first()});
     }
-    last_wanted_ = std::max<std::size_t>(last_wanted_, at->column + 1);
   }
   PlanFields();
 }
@@ -339,7 +432,6 @@ void RowsFormat::AddCurve(std::size_t k) {
               "other row groups counts as its end on the curve");
     }
     scales_[k].emplace_back(column, range);
-    last_wanted_ = std::max(last_wanted_, i + 1);
   }
 }
 
@@ -396,71 +488,23 @@ std::string RowsFormat::DescribeKeys() const {
   return text;
 }
 
-/// Finds the fields of a row if its wanted columns and those before them are not repeated and are all present. Returns
-/// false if they are not.
-bool RowsFormat::FindPlainFields(RecordSpan row, std::vector<Field>& fields) const {
-  const auto* const begin = reinterpret_cast<const unsigned char*>(row.data());
-  if (!plain_ || row.size() < kRowSizeBytes + bit_bytes_) return false;
-  for (std::size_t i = 0; i < plain_bits_.size(); ++i) {
-    if ((begin[kRowSizeBytes + i] & plain_bits_[i]) != plain_bits_[i]) return false;
-  }
-  RowReader reader(row);
-  reader.Take(bit_bytes_);
-  for (const Stop& stop : stops_) {
-    reader.Take(stop.skipped);
-    const std::string_view text = reader.TakeValue(schema_.columns[stop.column]);
-    Field field{text, Field::kValue, static_cast<std::uint64_t>(text.data() - reinterpret_cast<const char*>(begin))};
-    if (text.empty()) field.at = 0;
-    for (std::size_t i = stop.first; i < stop.last; ++i) fields[places_[i].key] = field;
-  }
-  return true;
-}
-
-/// Finds the fields of any row.
-void RowsFormat::FindFields(RecordSpan record, std::vector<Field>& fields) const {
-  RowReader row(record);
-  const unsigned char* const bits = row.Take(bit_bytes_);
-  std::size_t bit = 0, next = 0;
-  for (std::size_t i = 0; i < last_wanted_; ++i) {
-    const RowColumn& column = schema_.columns[i];
-    Field field;
-    field.is = Field::kValue;
-    switch (column.levels) {
-      case RowColumn::Levels::kNoLevels:
-        break;
-      case RowColumn::Levels::kBit:
-        if ((bits[bit / 8] >> bit % 8 & 1) == 0) field.is = Field::kNull;
-        ++bit;
-        break;
-      case RowColumn::Levels::kByte:
-        if (*row.Take(1) != column.max_definition) field.is = Field::kNull;
-        break;
-      case RowColumn::Levels::kRepeated: {
-        std::uint64_t values = 0;
-        for (std::uint64_t count = row.TakeNumber(); count > 0; --count) {
-          values += *row.Take(2) == column.max_definition ? 1 : 0;
-        }
-        for (; values > 0; --values) row.TakeValue(column);
-        continue;
-      }
-    }
-    if (field.is == Field::kValue) field.text = row.TakeValue(column);
-    field.at = field.text.empty()
-                   ? 0
-                   : static_cast<std::uint64_t>(field.text.data() - reinterpret_cast<const char*>(record.data()));
-    for (; next < places_.size() && places_[next].column == i; ++next) fields[places_[next].key] = field;
-  }
-}
-
 std::uint64_t RowsFormat::PutKeys(RecordSpan records, ScanState&, Scratch& scratch, FieldWriter& out,
-                                  KeyTally& tally) const {
-  const std::uint64_t size = LoadLittle<std::uint32_t>({reinterpret_cast<const char*>(records.data()), kRowSizeBytes});
-  const RecordSpan row = records.first(size);
+                                     KeyTally& tally) const {
+  const auto begin = LoadLittle<std::uint32_t>({reinterpret_cast<const char*>(records.data()), kRowSizeBytes});
+  const std::uint64_t size = begin & ~KeptRow::kFlag;
+  RecordSpan row = records.first(size);
   std::vector<Field>& fields = scratch.fields;
-  fields.resize(places_.size());  // each of them is found
-  if (!FindPlainFields(row, fields)) FindFields(row, fields);
+  fields.resize(key_columns_.size());  // each of them is found
+  if (begin == size) {
+    in_rows_.Find(row, fields);
+  } else {
+    scratch.own = row.last(KeptRow::kBytes);
+    scratch.one_line = true;
+    row = row.first(size - KeptRow::kBytes);
+    in_references_.Find(row, fields);
+  }
   if (table_.keys.empty()) {
-    for (std::size_t i = 0; i < last_wanted_; ++i) {
+    for (std::size_t i = 0; i < fields.size(); ++i) {
       fields[i].is == Field::kNull ? all_[i].PutNull(out) : PutColumn(schema_.columns[i], all_[i], fields[i].text, out);
     }
     return size;

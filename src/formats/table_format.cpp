@@ -278,6 +278,7 @@ class TableFormat::Encoder : public KeyEncoder {
       tally.places.assign(format_.keys_.size(), {});
     }
     scratch_->left_out = scratch_->one_line = false;
+    scratch_->own = {};
     const std::uint64_t size = format_.PutKeys(records, state, *scratch_, writer, tally);
     if (scratch_->left_out) {
       out.resize(begin);
@@ -290,7 +291,7 @@ class TableFormat::Encoder : public KeyEncoder {
     prefix_ = format_.prefixes_.empty() ? RecordSpan() : std::as_bytes(std::span(format_.prefixes_.at(tally.input)));
     if (sums > 0) PutMark(tally.places);
     if (!prefix_.empty()) out.insert(out.end(), prefix_.begin(), prefix_.end());
-    const RecordSpan record = records.first(size);
+    const RecordSpan record = OwnPart(records.first(size));
     if (scratch_->one_line) {
       out.insert(out.end(), record.begin(), record.end());
     } else {
@@ -299,6 +300,7 @@ class TableFormat::Encoder : public KeyEncoder {
     return size;
   }
   RecordSpan prefix() const override { return prefix_; }
+  RecordSpan OwnPart(RecordSpan record) const override { return scratch_->own.empty() ? record : scratch_->own; }
 
  private:
   static bool Overlap(const ValuePlace& a, const ValuePlace& b) {

@@ -85,6 +85,8 @@ class TableFormat : public RecordFormat, public KeyScheme {
     /// PutKeys() sets this to true if it knows that the only newline of the record is its last byte. Otherwise the
     /// record is searched for newlines.
     bool one_line = false;
+    /// PutKeys() sets this to the part of the record that is stored after the key. Empty: the whole record.
+    RecordSpan own;
     unsigned mark = 0;  ///< only for dumps: PutKeys() sets this to the kind of the record, such as kGapMark
   };
 

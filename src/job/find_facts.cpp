@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "io/codec/row_schema.hpp"
 #include "io/path.hpp"
 #include "kernels/records/records.hpp"
 #include "plan/memory_shares.hpp"
@@ -99,6 +100,22 @@ PlanFacts FindFacts(const JobSpec& spec, const Ordered& ordered, const Inputs& i
   facts.costs.run_index = kRunIndexBytes;
   facts.costs.block_index = RunBlocks::IndexBytes(ordered.keyed ? ordered.keyed->layout() : ordered.plain);
   return facts;
+}
+
+std::uint64_t KeptRowBytes(const JobSpec& spec, const Inputs& inputs, std::uint64_t limit) {
+  const Order& order = spec.order;
+  const bool whole_rows = order.merge || order.unique || order.top > 0 || order.set_inputs() > 0 || order.has_union ||
+                          order.keeps_input_order || order.debug || spec.target.verify || spec.target.split > 0 ||
+                          spec.target.keyed || spec.target.placed || !spec.survival.dir.empty();
+  const bool columns = IsColumnFile(spec.target.codec) && spec.source.codec == spec.target.codec;
+  if (whole_rows || !columns || inputs.header().empty() || !inputs.format().KeptColumns()) return 0;
+  const RowSchema schema = RowSchema::Parse(inputs.header());
+  // A smaller row travels as fast as a reference to it.
+  constexpr std::uint64_t kLeastRow = 32, kSpare = std::uint64_t{64} << 20;
+  if (schema.row_bytes < kLeastRow || schema.stored_bytes == 0) return 0;
+  const double growth = static_cast<double>(schema.rows * schema.row_bytes) / static_cast<double>(schema.stored_bytes);
+  const double bytes = static_cast<double>(inputs.stored_bytes()) * growth * 1.25 + static_cast<double>(kSpare);
+  return bytes <= static_cast<double>(limit / 2) ? static_cast<std::uint64_t>(bytes) : 0;
 }
 
 void MeasureKeys(InputFacts& facts, KeyScheme& keys, const Inputs& inputs, HostMemory& memory) {

@@ -23,6 +23,11 @@ KeyCost KeyCostOf(const KeyScheme& keys);
 PlanFacts FindFacts(const JobSpec& spec, const Ordered& ordered, const Inputs& inputs, std::uint64_t limit,
                     const Journal* journal = nullptr);
 
+/// Returns how much memory the job gives to rows that the decoder of its inputs keeps while only their keys are sorted
+/// (RowStore). Returns 0 if the rows shall travel with their keys: they may need more than half of `limit`, or the job
+/// looks at whole rows. Call this after the format has read the header.
+std::uint64_t KeptRowBytes(const JobSpec& spec, const Inputs& inputs, std::uint64_t limit);
+
 /// Estimates the sizes of the sort keys from a sample of the first inputs.
 /// - Sets facts.key_cost, the number of bytes that sort keys add to a record.
 /// - Sets facts.records, and adds the size of all keys to facts.bytes and facts.sorted.

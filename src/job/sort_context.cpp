@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "formats/annotator.hpp"
 #include "formats/table_format.hpp"
+#include "io/codec/row_module.hpp"
 #include "job/find_facts.hpp"
 #include "kernels/error.hpp"
 #include "kernels/records/records.hpp"
@@ -64,6 +65,8 @@ SortContext::SortContext(const JobSpec& spec, CancelFlag& cancel, FileSystem& fi
   if (facts.machine.gpu) facts.machine.gpus = WantedGpus(gpus, spec.limits, facts.input.bytes);
   // If the header is known, a key that names no column is refused here, before any work.
   open.ordered.ReadHeader(open.inputs.header());
+  facts.asked.kept_bytes = KeptRowBytes(spec, open.inputs, open.memory.limit());
+  if (facts.asked.kept_bytes > 0) open.inputs.KeepRows(MakeRowStore(spec.target.codec, facts.asked.kept_bytes));
   ShareMemory();
   ring = MakeRing(facts, sorting.shares);
   // The memory of the header is reserved already. The stage that makes keys reserves its own.
@@ -193,6 +196,10 @@ std::string SortContext::PlanText(const std::string& formats) const {
   if (const std::string keys = open.ordered.format().DescribeKeys(); !keys.empty()) text += TableRow("keys", keys);
   if (IsColumnFile(spec.target.codec)) {
     text += TableRow("row groups", "end at " + FormatBytes(facts.asked.group_bytes) + ", encoded");
+    text += TableRow("rows", facts.asked.kept_bytes == 0
+                                 ? "travel with their keys"
+                                 : "stay in memory, at most " + FormatBytes(facts.asked.kept_bytes) +
+                                       "; only their keys are sorted");
     EncoderOptions encoder{.threads = sorting.shares.encoder_threads};
     encoder.group_bytes = facts.asked.group_bytes;
     text += TableRow("codec memory",

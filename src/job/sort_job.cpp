@@ -52,6 +52,7 @@ void PrepareOutput(SortContext& context) {
     options.compression = spec.target.compression;
     options.group_bytes = context.sorting.facts.asked.group_bytes;
     if (spec.target.group_bytes > 0) options.group_rows = kMaxSize;
+    options.store = context.open.inputs.kept_rows();
     output.Compress(spec.target.codec, options, context.clock);
   } else if (output.file() != nullptr && context.open.inputs.rereadable() && WritesAll(spec) &&
              !spec.target.no_space_check) {

@@ -31,6 +31,7 @@ struct Asked {
   bool page = false;      ///< --report is given
   Codec output_codec = Codec::kNone;
   std::uint64_t group_bytes = 0;    ///< for a file of columns: the encoded size of a row group
+  std::uint64_t kept_bytes = 0;     ///< the most memory for rows of which only the keys are sorted (RowStore); 0: none
   std::optional<Codec> temp_codec;  ///< the codec of temp files; no value: the planner decides about compression
 
   friend bool operator==(const Asked&, const Asked&) = default;

@@ -54,7 +54,7 @@ MemoryShares ShareAmong(const PlanFacts& facts, unsigned threads) {
   shares.temp_workspace_bytes = TempWorkspace(facts);
   // Inputs are expanded before the output is compressed.
   shares.beside = std::max(HeaderMemory(asked.header, asked.limit), facts.input.header_bytes) +
-                  ReportMemory(asked.traces, asked.page, asked.limit) +
+                  ReportMemory(asked.traces, asked.page, asked.limit) + asked.kept_bytes +
                   std::max(DecoderBytes(facts.input.codecs, asked.limit, facts.input.decoder_threads),
                            EncoderBytes(asked, shares.encoder_threads));
   shares.memory = asked.limit - std::min(asked.limit, shares.beside);

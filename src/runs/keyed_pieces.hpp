@@ -254,7 +254,7 @@ class PieceKeys {
         if (made.keyed.size() > begin) {
           if (begin == 0) made.first = {made.tally.record, 0, made.tally.offset};
           const RecordSum sum = encoder.copies() ? SumRecords(RecordSpan(made.keyed).subspan(begin), layout_)
-                                                 : Sum(encoder.prefix(), part.first(size), prefixed);
+                                                 : Sum(encoder.prefix(), encoder.OwnPart(part.first(size)), prefixed);
           AddSum(sum, made.keyed.size() - begin, made);
         }
         ++made.tally.record;

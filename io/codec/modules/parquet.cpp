@@ -5,6 +5,7 @@
 
 const gpusort::RowModule* gpusort_rows_parquet() {
   static constexpr gpusort::RowModule kModule{GPUSORT_ROWS_VERSION, gpusort::MakeParquetDecoder,
-                                              gpusort::MakeParquetEncoder, gpusort::WhyNoParquetCodec};
+                                              gpusort::MakeParquetEncoder, gpusort::MakeKeptRows,
+                                              gpusort::WhyNoParquetCodec};
   return &kModule;
 }

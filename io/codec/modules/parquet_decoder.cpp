@@ -25,6 +25,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/codec/modules/kept_rows.hpp"
 #include "io/codec/modules/parquet.hpp"
 #include "io/codec/modules/parquet_memory.hpp"
 #include "kernels/thread.hpp"
@@ -888,6 +889,9 @@ class OpenFile {
                     std::to_string(metadata_->num_rows())};
     }
     schema_.about = About();
+    schema_.rows = static_cast<std::uint64_t>(rows);
+    schema_.row_bytes = AverageRowBytes();
+    schema_.stored_bytes = source_->size();
     // The writer needs the schema and the properties of the first row group.
     std::vector<int> first;
     if (groups() > 0) first.push_back(0);
@@ -912,6 +916,33 @@ class OpenFile {
     }
     for (std::size_t i = 0; i < codecs.size(); ++i) text += (i == 0 ? ", " : " and ") + codecs[i];
     return text + (metadata_->created_by().empty() ? "" : ", by " + metadata_->created_by());
+  }
+
+  /// Returns about how many bytes a decoded row has, as the footer lets us guess.
+  std::uint64_t AverageRowBytes() const {
+    constexpr double kUnknownText = 16;
+    double bytes = static_cast<double>(kRowSizeBytes + BitBytes(schema_.columns));
+    if (groups() == 0 || metadata_->RowGroup(0)->num_rows() == 0) return static_cast<std::uint64_t>(bytes);
+    const std::unique_ptr<parquet::RowGroupMetaData> group = metadata_->RowGroup(0);
+    for (std::size_t i = 0; i < schema_.columns.size(); ++i) {
+      const RowColumn& column = schema_.columns[i];
+      const std::unique_ptr<parquet::ColumnChunkMetaData> chunk = group->ColumnChunk(static_cast<int>(i));
+      const double values = static_cast<double>(std::max<std::int64_t>(chunk->num_values(), 0));
+      const std::shared_ptr<parquet::Statistics> statistics = chunk->statistics();
+      double value = column.value_bytes;
+      if (column.value_bytes == 0) {
+        value = kUnknownText;
+        if (!chunk->has_dictionary_page()) {
+          value =
+              static_cast<double>(std::max<std::int64_t>(chunk->total_uncompressed_size(), 0)) / std::max(values, 1.0);
+        } else if (statistics != nullptr && statistics->HasMinMax()) {
+          value = static_cast<double>(statistics->EncodeMin().size() + statistics->EncodeMax().size()) / 2;
+        }
+      }
+      if (column.levels == RowColumn::Levels::kRepeated) value += 2;
+      bytes += value * values / static_cast<double>(group->num_rows());
+    }
+    return static_cast<std::uint64_t>(bytes);
   }
 
   /// Sets schema_.ranges.
@@ -957,6 +988,8 @@ struct RowBlock {
 struct StepPlan {
   std::uint64_t step_bytes = kBlockBytes;
   std::size_t split = 1;
+  KeptRows* store = nullptr;               ///< keeps the rows; null: no rows are kept
+  std::vector<std::size_t> key_columns{};  ///< the columns of a reference to a kept row
 };
 
 /// Decodes the rows of one row group in steps: BeginStep(), ReadPart() for each part, EndReading(), and WritePart() for
@@ -965,7 +998,7 @@ class GroupDecoder {
  public:
   /// The buffers of a thread.
   struct Scratch {
-    std::vector<std::uint64_t> sizes;
+    std::vector<std::uint64_t> sizes, reference_sizes;
     std::vector<unsigned char*> at;
     std::vector<std::size_t> values;
   };
@@ -974,12 +1007,14 @@ class GroupDecoder {
       : file_(file),
         group_(group),
         plan_(plan),
-        bits_(file.schema().bit_bytes()),
         columns_(file.Columns(group, plan.step_bytes)),
         left_(static_cast<std::uint64_t>(file.metadata().RowGroup(group)->num_rows())) {
     // Columns with HasVariedSize() stop at their limits, so that the size of a short value is enough here.
     constexpr std::uint64_t kVaried = 24;
-    std::uint64_t row = kRowSizeBytes + bits_;
+    rows_shape_.columns.resize(columns_.size());
+    std::iota(rows_shape_.columns.begin(), rows_shape_.columns.end(), std::size_t{0});
+    references_shape_.columns = plan.key_columns;
+    std::uint64_t row = kRowSizeBytes + BitBytes(file.schema().columns);
     for (const RowColumn& column : file.schema().columns)
       row += HasVariedSize(column) ? kVaried : column.value_bytes + 1;
     most_step_ = std::clamp<std::uint64_t>(plan.step_bytes / 2 / row, 1, kMostStep);
@@ -1036,16 +1071,11 @@ class GroupDecoder {
     rows_ = rows;
     left_ -= rows;
     step_ = std::min<std::uint64_t>(2 * rows, most_step_);  // a column that stops later would hold needless rows
-    constant_bytes_ = kRowSizeBytes + bits_;
-    row_bits_.assign(bits_, 0);
-    std::size_t bit = 0;
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
-      const RowColumn& column = file_.schema().columns[i];
-      columns_[i]->Use(rows);
-      if (columns_[i]->constant()) constant_bytes_ += column.value_bytes;
-      if (column.levels != RowColumn::Levels::kBit) continue;
-      row_bits_[bit / 8] = static_cast<unsigned char>(row_bits_[bit / 8] | 1u << bit % 8);
-      ++bit;
+    for (const auto& column : columns_) column->Use(rows);
+    SetShape(rows_shape_);
+    if (plan_.store != nullptr) {
+      SetShape(references_shape_);
+      references_shape_.constant_bytes += KeptRow::kBytes;
     }
     if (left_ == 0) {
       std::size_t number = 0;
@@ -1055,53 +1085,22 @@ class GroupDecoder {
         }
       });
     }
-    write_parts_ = std::clamp<std::size_t>(rows * constant_bytes_ / (kBlockBytes / 2), 1, plan_.split);
+    write_parts_ = std::clamp<std::size_t>(rows * rows_shape_.constant_bytes / (kBlockBytes / 2), 1, plan_.split);
     return write_parts_;
   }
 
-  /// Writes some of the rows.
+  /// Writes some of the rows into the block, or keeps them and writes references to them into the block.
   void WritePart(std::size_t number, RowBlock& block, Scratch& scratch) {
-    const std::size_t first = rows_ * number / write_parts_, rows = rows_ * (number + 1) / write_parts_ - first;
-    std::vector<std::uint64_t>& sizes = scratch.sizes;
-    sizes.assign(rows, constant_bytes_);
-    scratch.values.resize(columns_.size());
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
-      scratch.values[i] = columns_[i]->ValueOf(first);
-      if (!columns_[i]->constant())
-        columns_[i]->AddSizes({.first = first, .count = rows, .value = scratch.values[i]}, sizes.data());
+    const std::size_t first = rows_ * number / write_parts_, count = rows_ * (number + 1) / write_parts_ - first;
+    const std::uint64_t bytes = FindSizes(rows_shape_, first, count, scratch.values, scratch.sizes);
+    const KeptRows::Room room = plan_.store != nullptr ? plan_.store->Take(bytes) : KeptRows::Room{};
+    if (room.data == nullptr) {
+      block.Resize(bytes);
+      return WriteRows(rows_shape_, first, bytes, block.bytes.get(), scratch, scratch.sizes, nullptr);
     }
-    const std::uint64_t all = std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0});
-    block.Resize(all);
-    // The rows of a tile stay in the cache while their columns are written.
-    constexpr std::uint64_t kTileBytes = 32 << 10;
-    const std::size_t tile = std::clamp<std::size_t>(kTileBytes * rows / all, 8, 1024);
-    scratch.at.resize(tile);
-    unsigned char* to = block.bytes.get();
-    for (std::size_t begin = 0; begin < rows; begin += tile) {
-      RowPart part{first + begin, std::min(tile, rows - begin), 0, scratch.at.data(), kRowSizeBytes};
-      for (std::size_t i = 0; i < part.count; ++i) {
-        const std::uint64_t row = sizes[begin + i];
-        if (row > std::numeric_limits<std::uint32_t>::max())
-          throw Refusal{Place(columns_.size()) + "a row has more than 4 GiB"};
-        const auto size = static_cast<std::uint32_t>(row);
-        std::memcpy(to, &size, sizeof(size));
-        std::memcpy(to + kRowSizeBytes, row_bits_.data(), bits_);
-        part.at[i] = to;
-        to += size;
-      }
-      std::size_t bit = 0;
-      for (std::size_t i = 0; i < columns_.size(); ++i) {
-        if (file_.schema().columns[i].levels != RowColumn::Levels::kBit) continue;
-        if (!columns_[i]->whole()) columns_[i]->ClearBits(part, bit);
-        ++bit;
-      }
-      part.offset += bits_;
-      for (std::size_t i = 0; i < columns_.size(); ++i) {
-        part.value = scratch.values[i];
-        columns_[i]->Append(part);
-        scratch.values[i] = part.value;
-      }
-    }
+    WriteRows(rows_shape_, first, bytes, room.data, scratch, scratch.sizes, nullptr);
+    block.Resize(FindSizes(references_shape_, first, count, scratch.values, scratch.reference_sizes));
+    WriteRows(references_shape_, first, block.size, block.bytes.get(), scratch, scratch.reference_sizes, &room);
   }
 
   /// Returns the memory of the values of the last step, without the memory of the libraries.
@@ -1113,6 +1112,86 @@ class GroupDecoder {
     std::uint64_t memory = 0;
     std::exception_ptr failure;
   };
+  /// The columns of the rows or of the references in this step.
+  struct Shape {
+    std::vector<std::size_t> columns;
+    std::uint64_t constant_bytes = 0;  ///< the size without the columns whose sizes differ
+    std::vector<unsigned char> bits;   ///< the bits of a row without nulls
+  };
+
+  void SetShape(Shape& shape) const {
+    shape.bits.clear();
+    std::uint64_t values = 0;
+    std::size_t bit = 0;
+    for (const std::size_t i : shape.columns) {
+      const RowColumn& column = file_.schema().columns[i];
+      if (columns_[i]->constant()) values += column.value_bytes;
+      if (column.levels != RowColumn::Levels::kBit) continue;
+      if (bit % 8 == 0) shape.bits.push_back(0);
+      shape.bits.back() = static_cast<unsigned char>(shape.bits.back() | 1u << bit % 8);
+      ++bit;
+    }
+    shape.constant_bytes = kRowSizeBytes + shape.bits.size() + values;
+  }
+
+  /// Sets sizes[i] to the size of row first + i, and the items of `values` to the first value of each column. Returns
+  /// the size of the `count` rows.
+  std::uint64_t FindSizes(const Shape& shape, std::size_t first, std::size_t count, std::vector<std::size_t>& values,
+                          std::vector<std::uint64_t>& sizes) const {
+    sizes.assign(count, shape.constant_bytes);
+    values.resize(columns_.size());
+    for (const std::size_t i : shape.columns) {
+      values[i] = columns_[i]->ValueOf(first);
+      if (!columns_[i]->constant()) {
+        columns_[i]->AddSizes({.first = first, .count = count, .value = values[i]}, sizes.data());
+      }
+    }
+    return std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0});
+  }
+
+  /// Writes the rows from row `first` on, which have `bytes` bytes, to `to`. scratch.values must be those of
+  /// FindSizes().
+  /// - kept: null, or the place of the kept rows to which references are written instead of rows; scratch.sizes has
+  ///   their sizes
+  void WriteRows(const Shape& shape, std::size_t first, std::uint64_t bytes, unsigned char* to, Scratch& scratch,
+                 const std::vector<std::uint64_t>& sizes, const KeptRows::Room* kept) const {
+    const std::size_t rows = sizes.size();
+    const std::uint32_t flag = kept != nullptr ? KeptRow::kFlag : 0;
+    std::uint64_t place = kept != nullptr ? kept->place : 0;
+    // The rows of a tile stay in the cache while their columns are written.
+    constexpr std::uint64_t kTileBytes = 32 << 10;
+    const std::size_t tile = std::clamp<std::size_t>(kTileBytes * rows / bytes, 8, 1024);
+    scratch.at.resize(tile);
+    for (std::size_t begin = 0; begin < rows; begin += tile) {
+      RowPart part{first + begin, std::min(tile, rows - begin), 0, scratch.at.data(), kRowSizeBytes};
+      for (std::size_t i = 0; i < part.count; ++i) {
+        const std::uint64_t row = sizes[begin + i];
+        if (row >= KeptRow::kFlag) throw Refusal{Place(columns_.size()) + "a row has more than 2 GiB"};
+        const auto size = static_cast<std::uint32_t>(row) | flag;
+        std::memcpy(to, &size, sizeof(size));
+        std::memcpy(to + kRowSizeBytes, shape.bits.data(), shape.bits.size());
+        part.at[i] = to;
+        to += row;
+      }
+      std::size_t bit = 0;
+      for (const std::size_t i : shape.columns) {
+        if (file_.schema().columns[i].levels != RowColumn::Levels::kBit) continue;
+        if (!columns_[i]->whole()) columns_[i]->ClearBits(part, bit);
+        ++bit;
+      }
+      part.offset += shape.bits.size();
+      for (const std::size_t i : shape.columns) {
+        part.value = scratch.values[i];
+        columns_[i]->Append(part);
+        scratch.values[i] = part.value;
+      }
+      for (std::size_t i = 0; kept != nullptr && i < part.count; ++i) {
+        const std::uint64_t row = scratch.sizes[begin + i];
+        KeptRow{place, static_cast<std::uint32_t>(row)}.Put(part.at[i] + part.offset);
+        place += row;
+      }
+    }
+  }
 
   std::string Place(std::size_t column) const { return file_.Place(group_, column); }
   /// Runs a step of the libraries. `column` is the column of which messages speak.
@@ -1128,7 +1207,6 @@ class GroupDecoder {
   OpenFile& file_;
   const int group_;
   const StepPlan plan_;
-  const std::size_t bits_;
   const std::vector<std::unique_ptr<ColumnSource>> columns_;
   std::uint64_t left_;
   std::uint64_t step_ = 1, most_step_ = 1;  ///< how many rows the next step has at most, and any step
@@ -1137,8 +1215,7 @@ class GroupDecoder {
   std::vector<Part> parts_;
   std::uint64_t memory_bytes_ = 0;
   std::size_t write_parts_ = 1;
-  std::uint64_t constant_bytes_ = 0;     ///< the size of a row without the columns whose sizes differ
-  std::vector<unsigned char> row_bits_;  ///< the bits of a row without nulls
+  Shape rows_shape_, references_shape_;
 };
 
 /// Returns about how much memory the libraries take at most for a row group: as if each column were a single page.
@@ -1163,7 +1240,10 @@ class ParquetDecoder : public RowDecoder {
       : file_(std::move(file), options),
         header_(file_.schema().Header()),
         memory_(options.memory_bytes),
-        threads_(std::max(1u, options.threads)) {
+        threads_(std::max(1u, options.threads)),
+        store_(options.store) {
+    plan_.store = static_cast<KeptRows*>(store_.get());
+    plan_.key_columns.assign(options.key_columns.begin(), options.key_columns.end());
     // The threads share the work on a row group if there are fewer row groups than threads, or too little memory for as
     // many row groups.
     std::uint64_t most = 0;
@@ -1404,6 +1484,7 @@ class ParquetDecoder : public RowDecoder {
   std::size_t header_taken_ = 0;
   const std::uint64_t memory_;
   const unsigned threads_;
+  const std::shared_ptr<RowStore> store_;
   StepPlan plan_;
   std::vector<std::uint64_t> group_bytes_;  ///< GroupBytes() of each row group
   bool started_ = false;

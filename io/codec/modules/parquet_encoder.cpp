@@ -126,14 +126,14 @@ class ParquetEncoder : public RowEncoder {
         return;
       }
       // `held_` has a part of the header or of a row. It gets as many bytes as are needed to tell its size, or its end.
-      const std::size_t size = queue_ ? RowBytes(held_) : 0;
-      const std::size_t wanted = !queue_ ? bytes.size() : (size > 0 ? size : kRowSizeBytes) - held_.size();
+      const std::size_t size = queue_ ? RowSizes::Of(held_).here : 0;
+      const std::size_t wanted = !queue_ ? bytes.size() : (size > 0 ? size : held_.size() + 1) - held_.size();
       const auto part = bytes.first(std::min(bytes.size(), wanted));
       held_.insert(held_.end(), part.begin(), part.end());
       bytes = bytes.subspan(part.size());
       if (!queue_) {
         Open();
-      } else if (held_.size() == RowBytes(held_)) {
+      } else if (held_.size() == RowSizes::Of(held_).here) {
         AddRows(held_);
         held_.clear();
       }
@@ -176,7 +176,8 @@ class ParquetEncoder : public RowEncoder {
       GroupsFile file{out_, {}, Properties(*metadata), metadata->key_value_metadata()};
       file.schema.Init(metadata->schema()->schema_root());
       PARQUET_THROW_NOT_OK(out_->Write("PAR1", 4));
-      queue_.emplace(schema_, std::move(file), options_.threads, RowEncoderBudget(options_));
+      queue_.emplace(schema_, std::move(file), static_cast<const KeptRows*>(options_.store.get()), options_.threads,
+                     RowEncoderBudget(options_));
     });
     Write(rows);
   }
@@ -259,19 +260,22 @@ class ParquetEncoder : public RowEncoder {
       taken = end;
     };
     for (;;) {
-      const std::size_t size = RowBytes(bytes.subspan(end));
-      if (size == 0 || size > bytes.size() - end) break;
-      const bool ends_group = group_rows_ == most_group_rows_ || group_bytes_ + size > most_group_bytes_;
-      if (group_rows_ > 0 && (ends_group || chunk_.size() + (end - taken) + size > chunk_bytes_)) {
+      const RowSizes sizes = RowSizes::Of(bytes.subspan(end));
+      if (sizes.here == 0 || sizes.here > bytes.size() - end) break;
+      const bool ends_group = group_rows_ == most_group_rows_ || group_bytes_ + sizes.row > most_group_bytes_;
+      if (group_rows_ > 0 && (ends_group || chunk_rows_bytes_ + sizes.row > chunk_bytes_)) {
         take();
+        const std::size_t room = chunk_.size();  // most chunks have about as many bytes
         Run([&] { queue_->Add(std::move(chunk_), ends_group); });
         chunk_ = queue_->MakeRows();
-        chunk_.reserve(chunk_bytes_);
+        chunk_.reserve(room);
+        chunk_rows_bytes_ = 0;
         if (ends_group) group_rows_ = group_bytes_ = 0;
       }
       ++group_rows_;
-      group_bytes_ += size;
-      end += size;
+      group_bytes_ += sizes.row;
+      chunk_rows_bytes_ += sizes.row;
+      end += sizes.here;
     }
     take();
     return end;
@@ -282,9 +286,9 @@ class ParquetEncoder : public RowEncoder {
   RecyclingPool pool_;
   const std::shared_ptr<SinkFile> out_;
   RowSchema schema_;
-  std::vector<std::byte> held_;   ///< the beginning of the header or of a row
-  std::vector<std::byte> chunk_;  ///< whole rows
-  std::uint64_t chunk_bytes_ = 0;
+  std::vector<std::byte> held_;                           ///< the beginning of the header or of a row
+  std::vector<std::byte> chunk_;                          ///< whole rows, or references to rows
+  std::uint64_t chunk_rows_bytes_ = 0, chunk_bytes_ = 0;  ///< the size of the rows of the chunk, and its limit
   /// The rows and the size of the rows of the last row group, and their limits.
   std::uint64_t group_rows_ = 0, group_bytes_ = 0, most_group_rows_ = kMostSize, most_group_bytes_ = 0;
   std::optional<GroupQueue> queue_;  ///< no value until the header is complete

@@ -11,8 +11,9 @@ constexpr std::size_t kLeastSpare = 4;
 
 }  // namespace
 
-GroupQueue::GroupQueue(const RowSchema& schema, GroupsFile file, unsigned threads, std::uint64_t memory)
-    : schema_(schema), file_(std::move(file)), memory_(memory), spare_parts_(schema.columns.size()) {
+GroupQueue::GroupQueue(const RowSchema& schema, GroupsFile file, const KeptRows* store, unsigned threads,
+                       std::uint64_t memory)
+    : schema_(schema), file_(std::move(file)), store_(store), memory_(memory), spare_parts_(schema.columns.size()) {
   while (workers_.size() + 1 < threads && StartThread(workers_, [this] { Work(); }).empty()) continue;
 }
 
@@ -139,7 +140,7 @@ void GroupQueue::Divide(Group& group, Lock& lock) {
     const auto type = file_.schema.Column(static_cast<int>(i))->physical_type();
     if (!chunk.parts[i]) chunk.parts[i] = MakeColumnPart(schema_.columns[i], type);
   }
-  DivideRows(chunk.rows, schema_, chunk.parts);
+  DivideRows(chunk.rows, schema_, store_, chunk.parts);
   for (const auto& part : chunk.parts) bytes += part->bytes();
   lock.lock();
   bytes_ += bytes;

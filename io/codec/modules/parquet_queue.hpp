@@ -21,12 +21,13 @@ namespace gpusort {
 class GroupQueue {
  public:
   /// - threads: the number of threads with the caller's thread; the system may allow fewer
+  /// - store: has the rows to which references refer, or null
   /// - memory: how many bytes of rows and of encoded columns the queue holds; more only if one row group needs more
-  GroupQueue(const RowSchema& schema, GroupsFile file, unsigned threads, std::uint64_t memory);
+  GroupQueue(const RowSchema& schema, GroupsFile file, const KeptRows* store, unsigned threads, std::uint64_t memory);
   /// Drops the row groups that are not written.
   ~GroupQueue();
-  /// Appends rows to the last row group. The first call, and each call after `ends_group`, begins a row group. Waits
-  /// until there is memory. `rows` must have at least one row.
+  /// Appends rows, or references to rows, to the last row group. The first call, and each call after `ends_group`,
+  /// begins a row group. Waits until there is memory. `rows` must have at least one row.
   void Add(std::vector<std::byte> rows, bool ends_group);
   /// Returns an empty vector for the rows of a chunk.
   std::vector<std::byte> MakeRows();
@@ -71,6 +72,7 @@ class GroupQueue {
 
   const RowSchema& schema_;
   const GroupsFile file_;
+  const KeptRows* const store_;
   const std::uint64_t memory_;
   std::vector<WrittenGroup> written_;
   std::mutex mutex_;  // protects all following members

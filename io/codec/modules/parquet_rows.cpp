@@ -148,27 +148,60 @@ class TypedPart : public ColumnPart {
 
 }  // namespace
 
+namespace {
+
+bool IsKeptRow(std::span<const std::byte> bytes) {
+  return (bytes[kRowSizeBytes - 1] & std::byte{0x80}) != std::byte{0};
+}
+
+/// Asks for the memory of a row, which is anywhere, before it is needed.
+void Prefetch(std::span<const std::byte> row) {
+  constexpr std::size_t kLine = 64, kMostLines = 4;
+  for (std::size_t at = 0; at < std::min(row.size(), kMostLines * kLine); at += kLine) {
+    __builtin_prefetch(row.data() + at);
+  }
+  __builtin_prefetch(row.data() + row.size() - 1);
+}
+
+}  // namespace
+
 std::unique_ptr<ColumnPart> MakeColumnPart(const RowColumn& column, parquet::Type::type type) {
   return WithParquetType(type, [&](auto parquet_type) -> std::unique_ptr<ColumnPart> {
     return std::make_unique<TypedPart<decltype(parquet_type)>>(column);
   });
 }
 
-void DivideRows(std::span<const std::byte> rows, const RowSchema& schema,
+void DivideRows(std::span<const std::byte> rows, const RowSchema& schema, const KeptRows* store,
                 std::span<const std::unique_ptr<ColumnPart>> parts) {
   // A block stays in the nearest cache while its columns are taken.
   constexpr std::size_t kMostRows = 256, kMostBytes = std::size_t{32} << 10;
-  const std::size_t bit_bytes = schema.bit_bytes();
+  const std::size_t bit_bytes = BitBytes(schema.columns);
+  std::vector<std::span<const std::byte>> found;
   RowBlock block;
   while (!rows.empty()) {
+    found.clear();
     block.rows.clear();
     block.bits.clear();
-    std::size_t bytes = 0;
-    while (bytes < rows.size() && bytes < kMostBytes && block.rows.size() < kMostRows) {
-      const std::size_t size = RowBytes(rows.subspan(bytes));
-      RowReader& row = block.rows.emplace_back(rows.subspan(bytes, size));
+    std::size_t here = 0, bytes = 0;
+    while (here < rows.size() && bytes < kMostBytes && found.size() < kMostRows) {
+      const RowSizes sizes = RowSizes::Of(rows.subspan(here));
+      std::span<const std::byte> row = rows.subspan(here, sizes.here);
+      if (IsKeptRow(row)) {
+        if (store == nullptr) throw Error(ErrorCode::kInternal, "a record of the output refers to a row");
+        row = store->Row(KeptRow::Load(reinterpret_cast<const unsigned char*>(row.data())));
+        Prefetch(row);
+      }
+      found.push_back(row);
+      here += sizes.here;
+      bytes += sizes.row;
+    }
+    for (const std::span<const std::byte> bytes_of_row : found) {
+      const RowSizes sizes = RowSizes::Of(bytes_of_row);
+      if (IsKeptRow(bytes_of_row) || sizes.here != bytes_of_row.size()) {
+        throw Error(ErrorCode::kIntegrity, "a record of the output refers to no row");
+      }
+      RowReader& row = block.rows.emplace_back(bytes_of_row);
       block.bits.push_back(row.Take(bit_bytes));
-      bytes += size;
     }
     std::size_t bit = 0;
     for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -178,7 +211,7 @@ void DivideRows(std::span<const std::byte> rows, const RowSchema& schema,
     for (const RowReader& row : block.rows) {
       if (!row.done()) throw Error(ErrorCode::kIntegrity, "a row of the output has more bytes than its columns");
     }
-    rows = rows.subspan(bytes);
+    rows = rows.subspan(here);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "io/codec/modules/kept_rows.hpp"
 #include "io/codec/modules/parquet.hpp"
 #include "kernels/error.hpp"
 
@@ -37,18 +38,27 @@ class ColumnPart {
 
 std::unique_ptr<ColumnPart> MakeColumnPart(const RowColumn& column, parquet::Type::type type);
 
-/// Appends whole rows to the parts, one part for each column. Throws Error(kIntegrity) if the rows are damaged.
-void DivideRows(std::span<const std::byte> rows, const RowSchema& schema,
+/// Appends whole rows to the parts, one part for each column. `rows` has rows and references to rows in `store`, which
+/// may be null if there are none. Throws Error(kIntegrity) if the rows are damaged.
+void DivideRows(std::span<const std::byte> rows, const RowSchema& schema, const KeptRows* store,
                 std::span<const std::unique_ptr<ColumnPart>> parts);
 
-/// Returns the size of the first row in `bytes`, or 0 if more bytes are needed to tell. Throws Error(kIntegrity) if
-/// the size is wrong.
-inline std::size_t RowBytes(std::span<const std::byte> bytes) {
-  std::uint32_t size;
-  if (bytes.size() < sizeof(size)) return 0;
-  std::memcpy(&size, bytes.data(), sizeof(size));
-  if (size < kRowSizeBytes) throw Error(ErrorCode::kIntegrity, "a row of the output has a wrong size");
-  return size;
-}
+/// The size of a row or of a reference to a row, and the size of the row. Both are 0 if more bytes are needed to tell.
+struct RowSizes {
+  std::size_t here = 0, row = 0;
+
+  /// Returns the sizes of what `bytes` begins with. Throws Error(kIntegrity) if the size is wrong.
+  static RowSizes Of(std::span<const std::byte> bytes) {
+    std::uint32_t size;
+    if (bytes.size() < sizeof(size)) return {};
+    std::memcpy(&size, bytes.data(), sizeof(size));
+    if ((size & KeptRow::kFlag) != 0) {
+      if (bytes.size() < KeptRow::kBytes) return {};
+      return {KeptRow::kBytes, KeptRow::Load(reinterpret_cast<const unsigned char*>(bytes.data())).bytes};
+    }
+    if (size < kRowSizeBytes) throw Error(ErrorCode::kIntegrity, "a row of the output has a wrong size");
+    return {size, size};
+  }
+};
 
 }  // namespace gpusort

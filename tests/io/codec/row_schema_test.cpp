@@ -48,7 +48,7 @@ TEST(RowSchema, IsReadFromItsHeader) {
   ASSERT_EQ(read.sorted.size(), 1u);
   EXPECT_TRUE(read.sorted[0].descending);
   EXPECT_FALSE(read.sorted[0].nulls_first);
-  EXPECT_EQ(read.bit_bytes(), 1u);
+  EXPECT_EQ(BitBytes(read.columns), 1u);
 }
 
 TEST(RowSchema, KeepsTheRangesOfColumns) {
