@@ -134,13 +134,25 @@ void GroupQueue::Divide(Group& group, Lock& lock) {
     part = std::move(spare.back());
     spare.pop_back();
   }
+  std::vector<std::byte> gathered;
+  if (store_ != nullptr && !spare_rows_.empty()) {
+    gathered = std::move(spare_rows_.back());
+    spare_rows_.pop_back();
+  }
   lock.unlock();
   std::uint64_t bytes = 0;
+  if (store_ != nullptr) {
+    bytes -= chunk.rows.capacity();
+    gathered.clear();
+    GatherRows(chunk.rows, *store_, gathered);
+    chunk.rows = std::move(gathered);
+    bytes += chunk.rows.capacity();
+  }
   for (std::size_t i = 0; i < chunk.parts.size(); ++i) {
     const auto type = file_.schema.Column(static_cast<int>(i))->physical_type();
     if (!chunk.parts[i]) chunk.parts[i] = MakeColumnPart(schema_.columns[i], type);
   }
-  DivideRows(chunk.rows, schema_, store_, chunk.parts);
+  DivideRows(chunk.rows, schema_, chunk.parts);
   for (const auto& part : chunk.parts) bytes += part->bytes();
   lock.lock();
   bytes_ += bytes;

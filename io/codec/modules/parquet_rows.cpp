@@ -171,37 +171,46 @@ std::unique_ptr<ColumnPart> MakeColumnPart(const RowColumn& column, parquet::Typ
   });
 }
 
-void DivideRows(std::span<const std::byte> rows, const RowSchema& schema, const KeptRows* store,
+void GatherRows(std::span<const std::byte> rows, const KeptRows& store, std::vector<std::byte>& out) {
+  // So many rows are asked for before they are copied.
+  constexpr std::size_t kAhead = 64;
+  std::span<const std::byte> found[kAhead];
+  while (!rows.empty()) {
+    std::size_t count = 0;
+    for (; count < kAhead && !rows.empty(); ++count) {
+      const auto here = rows.first(RowSizes::Of(rows).here);
+      found[count] = here;
+      if (IsKeptRow(here)) {
+        found[count] = store.Row(KeptRow::Load(reinterpret_cast<const unsigned char*>(here.data())));
+        Prefetch(found[count]);
+      }
+      rows = rows.subspan(here.size());
+    }
+    for (const std::span<const std::byte> row : std::span(found).first(count)) {
+      // A damaged reference points into the middle of a row.
+      if (row.size() < kRowSizeBytes || IsKeptRow(row) || RowSizes::Of(row).here != row.size()) {
+        throw Error(ErrorCode::kIntegrity, "a record of the output refers to no row");
+      }
+      out.insert(out.end(), row.begin(), row.end());
+    }
+  }
+}
+
+void DivideRows(std::span<const std::byte> rows, const RowSchema& schema,
                 std::span<const std::unique_ptr<ColumnPart>> parts) {
   // A block stays in the nearest cache while its columns are taken.
   constexpr std::size_t kMostRows = 256, kMostBytes = std::size_t{32} << 10;
   const std::size_t bit_bytes = BitBytes(schema.columns);
-  std::vector<std::span<const std::byte>> found;
   RowBlock block;
   while (!rows.empty()) {
-    found.clear();
     block.rows.clear();
     block.bits.clear();
-    std::size_t here = 0, bytes = 0;
-    while (here < rows.size() && bytes < kMostBytes && found.size() < kMostRows) {
-      const RowSizes sizes = RowSizes::Of(rows.subspan(here));
-      std::span<const std::byte> row = rows.subspan(here, sizes.here);
-      if (IsKeptRow(row)) {
-        if (store == nullptr) throw Error(ErrorCode::kInternal, "a record of the output refers to a row");
-        row = store->Row(KeptRow::Load(reinterpret_cast<const unsigned char*>(row.data())));
-        Prefetch(row);
-      }
-      found.push_back(row);
-      here += sizes.here;
-      bytes += sizes.row;
-    }
-    for (const std::span<const std::byte> bytes_of_row : found) {
-      const RowSizes sizes = RowSizes::Of(bytes_of_row);
-      if (IsKeptRow(bytes_of_row) || sizes.here != bytes_of_row.size()) {
-        throw Error(ErrorCode::kIntegrity, "a record of the output refers to no row");
-      }
-      RowReader& row = block.rows.emplace_back(bytes_of_row);
+    std::size_t bytes = 0;
+    while (bytes < rows.size() && bytes < kMostBytes && block.rows.size() < kMostRows) {
+      const std::size_t size = RowSizes::Of(rows.subspan(bytes)).here;
+      RowReader& row = block.rows.emplace_back(rows.subspan(bytes, size));
       block.bits.push_back(row.Take(bit_bytes));
+      bytes += size;
     }
     std::size_t bit = 0;
     for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -211,7 +220,7 @@ void DivideRows(std::span<const std::byte> rows, const RowSchema& schema, const 
     for (const RowReader& row : block.rows) {
       if (!row.done()) throw Error(ErrorCode::kIntegrity, "a row of the output has more bytes than its columns");
     }
-    rows = rows.subspan(here);
+    rows = rows.subspan(bytes);
   }
 }
 

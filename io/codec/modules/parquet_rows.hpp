@@ -38,10 +38,13 @@ class ColumnPart {
 
 std::unique_ptr<ColumnPart> MakeColumnPart(const RowColumn& column, parquet::Type::type type);
 
-/// Appends whole rows to the parts, one part for each column. `rows` has rows and references to rows in `store`, which
-/// may be null if there are none. Throws Error(kIntegrity) if the rows are damaged.
-void DivideRows(std::span<const std::byte> rows, const RowSchema& schema, const KeptRows* store,
+/// Appends whole rows to the parts, one part for each column. Throws Error(kIntegrity) if the rows are damaged.
+void DivideRows(std::span<const std::byte> rows, const RowSchema& schema,
                 std::span<const std::unique_ptr<ColumnPart>> parts);
+
+/// Appends rows to `out`. `rows` has whole rows and references to rows in `store`. Throws Error(kIntegrity) if a
+/// reference is damaged.
+void GatherRows(std::span<const std::byte> rows, const KeptRows& store, std::vector<std::byte>& out);
 
 /// The size of a row or of a reference to a row, and the size of the row. Both are 0 if more bytes are needed to tell.
 struct RowSizes {
