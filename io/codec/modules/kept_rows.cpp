@@ -6,7 +6,6 @@
 #include <new>
 #include <utility>
 
-#include "io/codec/modules/parquet.hpp"
 #include "kernels/error.hpp"
 
 namespace gpusort {

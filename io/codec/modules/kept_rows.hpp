@@ -47,4 +47,7 @@ class KeptRows : public RowStore {
   std::atomic<std::size_t> count_{0};
 };
 
+/// Does what RowModule::make_store does.
+std::shared_ptr<RowStore> MakeKeptRows(std::uint64_t most_bytes);
+
 }  // namespace gpusort

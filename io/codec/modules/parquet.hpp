@@ -18,7 +18,6 @@ namespace gpusort {
 std::unique_ptr<RowDecoder> MakeParquetDecoder(RowFile file, const RowDecoderOptions& options);
 std::unique_ptr<RowEncoder> MakeParquetEncoder(const RowEncoderOptions& options,
                                                std::function<void(std::span<const std::byte>)> sink);
-std::shared_ptr<RowStore> MakeKeptRows(std::uint64_t most_bytes);
 std::string WhyNoParquetCodec(const std::string& compression);
 
 /// Calls function(type) with the Parquet type of a column, such as parquet::Int32Type().
