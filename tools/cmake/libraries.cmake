@@ -53,6 +53,7 @@ target_include_directories(gpusort_backends PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/
 if(GPUSORT_CUDA)
   # The tests of the backend, which use its internals, link the objects, too.
   file(GLOB cuda_sources CONFIGURE_DEPENDS kernels/cuda/*.cu)
+  gpusort_cuda_unity(cuda_backend cuda_sources)
   add_library(gpusort_cuda_backend OBJECT ${cuda_sources})
   target_link_libraries(gpusort_cuda_backend PUBLIC gpusort_kernels CUDA::cudart_static)
   target_include_directories(gpusort_cuda_backend PUBLIC ${CMAKE_SOURCE_DIR})

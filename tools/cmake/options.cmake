@@ -10,6 +10,7 @@ option(GPUSORT_CUDA "Build the CUDA backend (needs nvcc 12.4 or newer)" ON)
 option(GPUSORT_TESTS "Build the tests" ON)
 option(GPUSORT_BENCH "Build the benchmarks" ON)
 set(GPUSORT_TEST_LABEL "" CACHE STRING "Build only the unit tests and fuzz targets with this label; all if it is empty")
+option(GPUSORT_CUDA_UNITY "Compile all CUDA files of a target as one" OFF)
 option(GPUSORT_FUZZ "Build the fuzz targets, and everything for them (needs clang)" OFF)
 
 # Links few libraries dynamically, so that the program starts as fast as GNU sort: see src/DESIGN.md, Start.
@@ -33,6 +34,13 @@ if(CMAKE_UNITY_BUILD)
   # build does with all files. GCC 12 takes "text" + std::string for a copy onto itself (GCC bug 105651).
   add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>
                       $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict>)
+  # A tenth of GCC's time is garbage collection. It starts later if the largest units then fit in memory.
+  cmake_host_system_information(RESULT megabytes QUERY TOTAL_PHYSICAL_MEMORY)
+  cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
+  math(EXPR wanted "${cores} * 3000")
+  if(megabytes GREATER wanted)
+    add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=500000>)
+  endif()
 endif()
 # GCC 13 warns of any reference that a function with a temporary argument returns, whatever the reference refers to.
 add_compile_options("$<$<AND:$<COMPILE_LANG_AND_ID:CXX,GNU>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,13>>:-Wno-dangling-reference>")
@@ -63,4 +71,15 @@ if(GPUSORT_CUDA)
   find_package(CUDAToolkit REQUIRED)
   # Compresses machine code as well as PTX. A program with hundreds of kernels is then twenty times smaller.
   set(compress_kernels $<$<COMPILE_LANGUAGE:CUDA>:-Xfatbin=-compress-all>)
+  # With GPUSORT_CUDA_UNITY, replaces the CUDA files in the variable `list` by one file that includes them. Most time goes
+  # into headers. CMAKE_UNITY_BUILD does not apply to CUDA.
+  function(gpusort_cuda_unity name list)
+    if(NOT GPUSORT_CUDA_UNITY)
+      return()
+    endif()
+    list(TRANSFORM ${list} REPLACE "(.+)" "#include \"\\1\"\n" OUTPUT_VARIABLE includes)
+    string(JOIN "" includes ${includes})
+    file(CONFIGURE OUTPUT generated/${name}.cu CONTENT "${includes}")
+    set(${list} ${CMAKE_CURRENT_BINARY_DIR}/generated/${name}.cu PARENT_SCOPE)
+  endfunction()
 endif()
