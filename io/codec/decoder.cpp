@@ -307,11 +307,11 @@ class Decoder::Rows {
     if (out.empty()) ThrowInternal(CodecName(codec_), "no room to expand " + path_);
     std::uint64_t got = 0;
     Guard([&] { got = decoder_->Read(out); });
-    if (got > limits_.expanded_bytes - expanded_bytes_) {
+    expanded_bytes_ += got;
+    if (expanded_bytes_ + KeptBytes() - kept_before_ > limits_.expanded_bytes) {
       throw Error(ErrorCode::kBadInput, path_ + ": expands to more than " + std::to_string(limits_.expanded_bytes) +
                                             " bytes (--max-expanded)");
     }
-    expanded_bytes_ += got;
     return got;
   }
   std::uint64_t offset() const { return read_.load(std::memory_order_relaxed); }
@@ -331,8 +331,12 @@ class Decoder::Rows {
   }
 
   const Codec codec_;
+  /// Returns the size of the rows in the store, which has those of earlier inputs, too.
+  std::uint64_t KeptBytes() const { return limits_.store == nullptr ? 0 : limits_.store->kept().row_bytes; }
+
   const std::string path_;
   const DecoderLimits limits_;
+  const std::uint64_t kept_before_ = KeptBytes();
   std::atomic<std::uint64_t> read_{0};
   std::uint64_t expanded_bytes_ = 0;
   std::unique_ptr<RowDecoder> decoder_;

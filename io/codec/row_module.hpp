@@ -28,6 +28,12 @@ struct RowFile {
 class RowStore {
  public:
   virtual ~RowStore() = default;
+  struct Kept {
+    std::uint64_t rows = 0, row_bytes = 0;
+    std::uint64_t reference_bytes = 0;  ///< the size of the references that decoders have given instead of the rows
+  };
+  /// Returns the sums over all rows so far.
+  virtual Kept kept() const = 0;
 };
 
 struct RowDecoderOptions {

@@ -32,6 +32,9 @@ class KeyEncoder {
   virtual RecordSpan prefix() const { return {}; }
   /// Returns the part of `record` that the last Append() wrote after the key. `record` is the one that Append() got.
   virtual RecordSpan OwnPart(RecordSpan record) const { return record; }
+  /// Returns the size of the row to which the record of the last Append() refers. Returns 0 if the record is no
+  /// reference to a row (RowStore).
+  virtual std::uint64_t kept_bytes() const { return 0; }
   /// Returns true if the records that Append() gets have sort keys before them, which Append() copies.
   virtual bool copies() const { return false; }
 };

@@ -499,6 +499,7 @@ std::uint64_t RowsFormat::PutKeys(RecordSpan records, ScanState&, Scratch& scrat
     in_rows_.Find(row, fields);
   } else {
     scratch.own = row.last(KeptRow::kBytes);
+    scratch.kept_bytes = KeptRow::Load(reinterpret_cast<const unsigned char*>(scratch.own.data())).bytes;
     scratch.one_line = true;
     row = row.first(size - KeptRow::kBytes);
     in_references_.Find(row, fields);

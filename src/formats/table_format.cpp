@@ -279,6 +279,7 @@ class TableFormat::Encoder : public KeyEncoder {
     }
     scratch_->left_out = scratch_->one_line = false;
     scratch_->own = {};
+    scratch_->kept_bytes = 0;
     const std::uint64_t size = format_.PutKeys(records, state, *scratch_, writer, tally);
     if (scratch_->left_out) {
       out.resize(begin);
@@ -300,6 +301,7 @@ class TableFormat::Encoder : public KeyEncoder {
     return size;
   }
   RecordSpan prefix() const override { return prefix_; }
+  std::uint64_t kept_bytes() const override { return scratch_->kept_bytes; }
   RecordSpan OwnPart(RecordSpan record) const override { return scratch_->own.empty() ? record : scratch_->own; }
 
  private:

@@ -87,7 +87,8 @@ class TableFormat : public RecordFormat, public KeyScheme {
     bool one_line = false;
     /// PutKeys() sets this to the part of the record that is stored after the key. Empty: the whole record.
     RecordSpan own;
-    unsigned mark = 0;  ///< only for dumps: PutKeys() sets this to the kind of the record, such as kGapMark
+    std::uint64_t kept_bytes = 0;  ///< PutKeys() sets this to the size of the row to which the record refers
+    unsigned mark = 0;             ///< only for dumps: PutKeys() sets this to the kind of the record, such as kGapMark
   };
 
   /// Returns new buffers for the calls of PutKeys() by one thread.

@@ -115,7 +115,7 @@ std::uint64_t KeptRowBytes(const JobSpec& spec, const Inputs& inputs, std::uint6
   if (schema.row_bytes < kLeastRow || schema.stored_bytes == 0) return 0;
   const double growth = static_cast<double>(schema.rows * schema.row_bytes) / static_cast<double>(schema.stored_bytes);
   const double bytes = static_cast<double>(inputs.stored_bytes()) * growth * 1.25 + static_cast<double>(kSpare);
-  return bytes <= static_cast<double>(limit / 2) ? static_cast<std::uint64_t>(bytes) : 0;
+  return bytes <= static_cast<double>(limit / 4) ? static_cast<std::uint64_t>(bytes) : 0;
 }
 
 void MeasureKeys(InputFacts& facts, KeyScheme& keys, const Inputs& inputs, HostMemory& memory) {

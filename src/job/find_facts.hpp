@@ -24,7 +24,7 @@ PlanFacts FindFacts(const JobSpec& spec, const Ordered& ordered, const Inputs& i
                     const Journal* journal = nullptr);
 
 /// Returns how much memory the job gives to rows that the decoder of its inputs keeps while only their keys are sorted
-/// (RowStore). Returns 0 if the rows shall travel with their keys: they may need more than half of `limit`, or the job
+/// (RowStore). Returns 0 if the rows shall travel with their keys: they may need more than a quarter of `limit`, or the job
 /// looks at whole rows. Call this after the format has read the header.
 std::uint64_t KeptRowBytes(const JobSpec& spec, const Inputs& inputs, std::uint64_t limit);
 

@@ -240,6 +240,10 @@ void SortContext::FillStats() {
                            : CountRecords(output.header(), open.ordered.plain);
   const Inputs& inputs = open.inputs;
   stats.input_bytes = (inputs.rereadable() ? inputs.bytes() : inputs.stream_bytes_read()) + output.header().size();
+  if (inputs.kept_rows() != nullptr) {
+    const RowStore::Kept kept = inputs.kept_rows()->kept();
+    stats.input_bytes += kept.row_bytes - kept.reference_bytes;
+  }
   stats.stored_input_bytes = inputs.compressed() ? inputs.stored_bytes_read() : 0;
   stats.host_peak = open.memory.peak();
   stats.host_limit = open.memory.limit();

@@ -10,6 +10,8 @@
 #include "base/out_of_memory.hpp"
 #include "formats/count_form.hpp"
 #include "formats/table_format.hpp"
+#include "io/codec/row_module.hpp"
+#include "io/codec/row_schema.hpp"
 #include "io/path.hpp"
 #include "job/check_sorted.hpp"
 #include "job/keep_order.hpp"
@@ -232,6 +234,10 @@ void Publish(SortContext& context, std::uint64_t bytes) {
   sorting.stats.records_out = sum.records;
   if (sorting.stats.records_in == 0 && IsAllHeader(spec, context.open.inputs)) sorting.Note(kAllHeader);
   sorting.stats.bytes = bytes;
+  if (const auto store = context.open.inputs.kept_rows(); store != nullptr) {
+    const RowStore::Kept kept = store->kept();
+    sorting.stats.bytes += kept.row_bytes - kept.rows * KeptRow::kBytes;
+  }
   context.FillStats();
   if (!spec.reports.stats.empty()) WriteStatsFile(spec.reports.stats, sorting.stats);
 }

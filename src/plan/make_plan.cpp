@@ -49,7 +49,7 @@ std::uint64_t LargestRecord(const PlanFacts& facts, const MemoryShares& shares) 
   const InputFacts& input = facts.input;
   if (shares.layout.fixed()) return shares.layout.stride;
   // If a key may be as long as its record, a record may only have half of the usual maximum.
-  const std::uint64_t usual = UsualMaxRecord(shares.memory);
+  const std::uint64_t usual = UsualMaxRecord(shares.memory + facts.asked.kept_bytes);
   const bool halves = input.key_cost.Most(usual) > usual;
   const std::uint64_t asked = std::max(facts.earlier.longest, facts.asked.max_record != 0 ? facts.asked.max_record
                                                               : halves                    ? usual / 2

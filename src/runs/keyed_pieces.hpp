@@ -239,7 +239,7 @@ class PieceKeys {
       while (!part.empty()) {
         const std::size_t begin = made.keyed.size();
         const std::uint64_t size = encoder.Append(part, piece.state, made.keyed, made.tally);
-        if (size > max_record_) {
+        if (std::max(size, encoder.kept_bytes()) > max_record_) {
           if (!inputs_.format().has_offsets()) {
             throw BadRecord(0,
                             "it takes more than " + std::to_string(max_record_) + " bytes: allow it with --max-record");

@@ -42,20 +42,35 @@ kept_as() {
 for keys in '-k row' '-k text -k row' '-k number:desc -k text' '-k real -k money:desc' '-k money:nulls-first' '-r -k text'; do
   # shellcheck disable=SC2086
   set -- $keys --row-group-size 64K one.parquet two.parquet
-  kept_as 'stay in memory' --memory 400M "$@" -o kept.parquet
+  kept_as 'stay in memory' --memory 450M "$@" -o kept.parquet
   kept_as 'travel' --memory 64M "$@" -o whole.parquet
-  expect 0 "$g" --memory 400M "$@" -o kept.parquet
+  expect 0 "$g" --memory 450M "$@" -o kept.parquet
   expect 0 "$g" --memory 64M "$@" -o whole.parquet
   same whole.parquet kept.parquet
 done
 for option in '-u' '--top 9' '--verify-output' '--split 2' '--keep-order -u' '-m' '--resume-dir state' '--minus two.parquet'; do
   # shellcheck disable=SC2086
-  kept_as 'travel' --memory 400M -k number $option -o out.parquet one.parquet
+  kept_as 'travel' --memory 450M -k number $option -o out.parquet one.parquet
+done
+
+# Limits and statistics are those of the rows, and not those of the references to them.
+for memory in 64M 450M; do
+  expect 3 "$g" --memory $memory --max-expanded 500K -k row -o out.parquet one.parquet
+  says 'expands to more than 512000 bytes (--max-expanded)'
+  expect 3 "$g" --memory $memory --max-record 300 -k row -o out.parquet one.parquet
+  says 'it takes more than 300 bytes: allow it with --max-record'
+  expect 0 "$g" --memory $memory --stats stats -k row -o out.parquet one.parquet
+  grep -oE '"(input|output)_bytes": *[0-9]+' stats >"stats.$memory"
+done
+same stats.64M stats.450M
+# Little memory is never too little because of the rows that stay in memory.
+for memory in 100M 140M 250M 270M 290M; do
+  expect 0 "$g" --memory $memory -k row -o out.parquet one.parquet
 done
 
 # The store of the rows is full after about half of them.
-kept_as 'stay in memory' --memory 400M -k key -o out.parquet long.parquet
-expect 0 "$g" --memory 400M --threads 3 -k key -o out.parquet long.parquet
+kept_as 'stay in memory' --memory 450M -k key -o out.parquet long.parquet
+expect 0 "$g" --memory 450M --threads 3 -k key -o out.parquet long.parquet
 "$python" - <<'END_OF_CHECK'
 import pyarrow.parquet as pq
 assert pq.read_table("out.parquet").equals(pq.read_table("long.parquet").sort_by("key"))

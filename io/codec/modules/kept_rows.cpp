@@ -38,6 +38,18 @@ KeptRows::Room KeptRows::Take(std::uint64_t bytes) {
   return {slabs_.back().bytes.get() + std::exchange(used_, used_ + bytes), place};
 }
 
+void KeptRows::Count(const Kept& rows) {
+  const std::lock_guard lock(mutex_);
+  kept_.rows += rows.rows;
+  kept_.row_bytes += rows.row_bytes;
+  kept_.reference_bytes += rows.reference_bytes;
+}
+
+RowStore::Kept KeptRows::kept() const {
+  const std::lock_guard lock(mutex_);
+  return kept_;
+}
+
 std::span<const std::byte> KeptRows::Row(const KeptRow& row) const {
   const std::uint64_t slab = row.place >> kOffsetBits, offset = row.place & ((std::uint64_t{1} << kOffsetBits) - 1);
   if (slab >= count_.load(std::memory_order_acquire) || offset + row.bytes > slabs_[slab].size) {

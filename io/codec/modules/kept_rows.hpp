@@ -25,6 +25,9 @@ class KeptRows : public RowStore {
   };
   /// Returns memory for rows of `bytes` bytes together.
   Room Take(std::uint64_t bytes);
+  /// Counts rows for which Take() has returned memory.
+  void Count(const Kept& rows);
+  Kept kept() const override;
   /// Returns a row, which must be written already. Throws Error(kIntegrity) if the store has no such row.
   std::span<const std::byte> Row(const KeptRow& row) const;
 
@@ -40,7 +43,8 @@ class KeptRows : public RowStore {
   static constexpr unsigned kOffsetBits = 33;
 
   const std::uint64_t most_bytes_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  Kept kept_;
   std::uint64_t bytes_ = 0;  ///< the size of all slabs
   std::uint64_t used_ = 0;   ///< how many bytes of the last slab are taken
   std::vector<Slab> slabs_;  ///< never grows beyond its capacity, so that Row() needs no lock

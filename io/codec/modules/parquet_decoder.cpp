@@ -1101,6 +1101,7 @@ class GroupDecoder {
     WriteRows(rows_shape_, first, bytes, room.data, scratch, scratch.sizes, nullptr);
     block.Resize(FindSizes(references_shape_, first, count, scratch.values, scratch.reference_sizes));
     WriteRows(references_shape_, first, block.size, block.bytes.get(), scratch, scratch.reference_sizes, &room);
+    plan_.store->Count({count, bytes, block.size});
   }
 
   /// Returns the memory of the values of the last step, without the memory of the libraries.
