@@ -391,11 +391,16 @@ for i, kind in enumerate(kinds):
     open(f"odd.{i}", "w", newline="").write(text + ["", "\n", "\n#", "\n", "", "x"][i])
     open(f"odd.{i}x", "w", newline="").write(text + 'x"\n')
 PY
+turns=0
 for options in 'csv' 'csv --quote " --escape \ --comment #' 'csv --quote none --comment #' 'csv --no-header --comment a -k #1' \
   "csv --quote ' --delimiter \" --escape #" 'tsv' 'pgcopy-csv -k #1' 'mysql -k #1' 'mysql --quote " -k #1' \
   'mysql --quote " --escape # --delimiter , -k #1' 'pgcopy -k #1' 'lines' 'lines -z' 'lines --header 3'; do
   read -r -a words <<<"$options"
+  ((++turns))
   for odd in odd.*; do
+    # If a part of the cases is enough: the other kinds of text for the next options.
+    kind=${odd//[!0-9]/}
+    if few && (((kind + turns) % 2)); then continue; fi
     code=0 code_of_pieces=0
     "$bin/gpusort_check" --format "${words[@]}" - <$odd >report.top 2>err.top || code=$?
     "$bin/gpusort_check" --format "${words[@]}" --threads 3 $odd >report 2>err || code_of_pieces=$?

@@ -15,13 +15,16 @@ sort web.log >web.want
 sort web.log few.log no_end.txt >all.want
 expect 0 "$g" in.u64 want.u64
 
+round=0
 for pair in $programs; do
-  codec=${pair%:*} program=${pair#*:}
+  codec=${pair%:*} program=${pair#*:} round=$((round + 1)) at=0
   "$program" -c web.log >web.log.$codec
   # Concatenated members are one file.
   "$program" -c few.log >few.log.$codec
   "$program" -c no_end.txt >>few.log.$codec
   for plan in "" "--memory 400M --batch-bytes 33000 --threads 2 --verify-output" "--memory 400M --batch-bytes 17000 --fan-in 2 --threads 1 --compress-temp lz4"; do
+    # If a part of the cases is enough: two of the plans for each codec.
+    if few && ((round % 3 == at++ % 3)); then continue; fi
     expect 0 "$g" $plan web.log.$codec out.$codec
     "$program" -dc out.$codec | cmp - web.want || fail "$program does not read what sorting web.log.$codec gave ($plan)"
     expect 0 "$g" $plan -o out.log web.log.$codec few.log.$codec

@@ -169,9 +169,13 @@ for LC_ALL in de_DE.UTF-8 sv_SE.UTF-8; do
 done
 ! cmp -s got.de_DE.UTF-8 got.sv_SE.UTF-8 || fail "Swedish orders as German does"
 letters=(b d f g h i M n R r V)
+locale=0
 for LC_ALL in C en_US.UTF-8; do
+  locale=$((locale + 1))
   for ((i = 0; i < ${#letters[@]}; ++i)); do
     for ((j = i; j < ${#letters[@]}; ++j)); do
+      # If a part of the cases is enough: each pair in one of the two locales.
+      if few && (((i + j + locale) % 2)); then continue; fi
       order=(-s -k "1.1${letters[i]}${letters[j]}")
       [[ ${order[2]} != *R* ]] || order+=(--random-source=source)
       code=0

@@ -1,3 +1,4 @@
+# labels: first
 # Sorting Parquet: types of keys, nested columns, nulls, several inputs, limits of memory, options and errors. pyarrow
 # makes the inputs and reads the outputs.
 . "$2/tests/cli/common.sh.inc"

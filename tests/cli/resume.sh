@@ -1,10 +1,9 @@
-# labels: any_build hours
+# labels: any_build hours first
 # Tests --resume-dir: jobs that are killed, are stopped, run out of space or are started twice, and continue with the
-# same command. GPUSORT_KILLS is the number of kills to survive (default 49), at random times. GPUSORT_SEED chooses the
-# times.
+# same command. GPUSORT_KILLS is the number of kills to survive, at random times. GPUSORT_SEED chooses the times.
 . "$2/tests/cli/common.sh.inc"
 g=$bin/gpusort
-kills=${GPUSORT_KILLS:-49}
+kills=${GPUSORT_KILLS:-$(few && echo 21 || echo 49)}
 if sanitized; then kills=12; fi
 RANDOM=${GPUSORT_SEED:-$$}
 echo "resume: GPUSORT_SEED=${GPUSORT_SEED:-$$}"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# labels: any_build
+# labels: any_build first
 # Dumps of real databases: SQLite, MariaDB and PostgreSQL write dumps with COPY and with INSERT statements of one row and
 # of several rows. A sorted dump must restore an equal database. Two equal databases, filled in another order, must give
 # equal bytes. A database that is not installed is left out.

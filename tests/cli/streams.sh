@@ -1,4 +1,4 @@
-# labels: brief
+# labels: brief first
 # Tests pipes as input and output, FIFOs, devices, closed ends, and signals during a stall.
 . "$2/tests/cli/common.sh.inc"
 g=$bin/gpusort

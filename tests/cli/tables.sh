@@ -124,6 +124,7 @@ PY
 py() { python3 tables.py "$@" || fail "python3 tables.py $*"; }
 
 plans=("" "--memory 24M --batch-bytes 60000 --fan-in 3" "--memory 16M --batch-bytes 9000 --block-size 8K --threads 1")
+round=0
 for kind in csv tsv jsonl; do
   py make $kind $(few && echo 1200 || echo 3000) 7 in.$kind
   case $kind in
@@ -131,10 +132,12 @@ for kind in csv tsv jsonl; do
     *) keys=("id:int" "created_at:timestamp:desc|amount:decimal" "the, name:nocase|id:int:desc" "amount:decimal|created_at:timestamp") ;;
   esac
   for key in "${keys[@]}"; do
-    args=()
+    args=() round=$((round + 1))
     IFS='|' read -ra parts <<<"$key"
     for part in "${parts[@]}"; do args+=(-k "$part"); done
     for plan in "${plans[@]}"; do
+      # If a part of the cases is enough: another plan for each key.
+      if few && [ "$plan" != "${plans[round % 3]}" ]; then continue; fi
       expect 0 "$g" "${args[@]}" $plan in.$kind out.$kind
       py check $kind "$key" in.$kind out.$kind
     done

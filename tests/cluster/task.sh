@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# labels: hours
+# labels: hours first
 # Tests gpusort_task: any number of slices and parts gives the bytes of one gpusort, in one file, also a compressed one,
 # and in a folder of parts.
 . "$2/tests/cli/common.sh.inc"

@@ -11,6 +11,7 @@ option(GPUSORT_TESTS "Build the tests" ON)
 option(GPUSORT_BENCH "Build the benchmarks" ON)
 set(GPUSORT_TEST_LABEL "" CACHE STRING "Build only the unit tests and fuzz targets with this label; all if it is empty")
 option(GPUSORT_CUDA_UNITY "Compile all CUDA files of a target as one" OFF)
+option(GPUSORT_TEST_FUZZ_ONCE "Leave out fuzz targets that tools/test builds with ASan" OFF)
 option(GPUSORT_FUZZ "Build the fuzz targets, and everything for them (needs clang)" OFF)
 
 # Links few libraries dynamically, so that the program starts as fast as GNU sort: see src/DESIGN.md, Start.
@@ -71,8 +72,8 @@ if(GPUSORT_CUDA)
   find_package(CUDAToolkit REQUIRED)
   # Compresses machine code as well as PTX. A program with hundreds of kernels is then twenty times smaller.
   set(compress_kernels $<$<COMPILE_LANGUAGE:CUDA>:-Xfatbin=-compress-all>)
-  # With GPUSORT_CUDA_UNITY, replaces the CUDA files in the variable `list` by one file that includes them. Most time goes
-  # into headers. CMAKE_UNITY_BUILD does not apply to CUDA.
+  # With GPUSORT_CUDA_UNITY, replaces the CUDA files in the variable `list` by one file that includes them. Most time
+  # goes into headers. CMAKE_UNITY_BUILD does not apply to CUDA.
   function(gpusort_cuda_unity name list)
     if(NOT GPUSORT_CUDA_UNITY)
       return()

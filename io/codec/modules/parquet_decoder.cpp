@@ -942,8 +942,7 @@ class OpenFile {
       if (column.levels == RowColumn::Levels::kRepeated) value += 2;
       bytes += value * values / static_cast<double>(group->num_rows());
     }
-    constexpr double kMost = std::uint64_t{1} << 32;
-    return static_cast<std::uint64_t>(std::min(bytes, kMost));
+    return static_cast<std::uint64_t>(bytes);
   }
 
   /// Sets schema_.ranges.

@@ -140,13 +140,13 @@ void GroupQueue::Divide(Group& group, Lock& lock) {
     spare_rows_.pop_back();
   }
   lock.unlock();
-  std::uint64_t bytes = 0, reference_bytes = 0;
+  std::uint64_t bytes = 0;
   if (store_ != nullptr) {
+    bytes -= chunk.rows.capacity();
     gathered.clear();
     GatherRows(chunk.rows, *store_, gathered);
-    reference_bytes = chunk.rows.capacity();
-    bytes = gathered.capacity();
     chunk.rows = std::move(gathered);
+    bytes += chunk.rows.capacity();
   }
   for (std::size_t i = 0; i < chunk.parts.size(); ++i) {
     const auto type = file_.schema.Column(static_cast<int>(i))->physical_type();
@@ -156,7 +156,6 @@ void GroupQueue::Divide(Group& group, Lock& lock) {
   for (const auto& part : chunk.parts) bytes += part->bytes();
   lock.lock();
   bytes_ += bytes;
-  bytes_ -= reference_bytes;
   chunk.divided = true;
   for (std::size_t i = 0; i < group.columns.size(); ++i) Offer(group, i);
   work_.notify_all();
