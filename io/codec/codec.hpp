@@ -14,6 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "io/codec/freed_memory.hpp"
+
 namespace gpusort {
 
 class BlockCoder;
@@ -82,6 +84,7 @@ struct DecoderLimits {
   bool ranges = false;
   std::shared_ptr<RowStore> store{};
   std::vector<std::uint32_t> key_columns{};
+  std::uint64_t process_bytes = 0;  ///< for files of columns: the limit of FreedMemory
 };
 
 /// Expands a compressed file. Not thread-safe. Do not use a Decoder again after an exception. Throws:
@@ -123,6 +126,7 @@ struct EncoderOptions {
   std::string compression{};
   std::uint64_t group_bytes = 0, group_rows = 0;
   std::shared_ptr<const RowStore> store{};
+  std::uint64_t process_bytes = 0;  ///< the limit of FreedMemory
 };
 
 /// Compresses data into a file of members (parts that can be expanded without the others). Any program for the codec
@@ -145,6 +149,7 @@ class Encoder {
   class Impl;
   std::unique_ptr<Impl> impl_;
   std::unique_ptr<RowEncoder> rows_;  ///< only for a file of columns, instead of `impl_`
+  FreedMemory freed_;                 ///< only for `rows_`
 };
 
 /// EncoderMemoryBytes and DecoderMemoryBytes return an upper bound of the memory that an Encoder or a Decoder

@@ -288,7 +288,7 @@ Decoder::Decoder(Codec codec, std::string path, Source source, const DecoderLimi
 class Decoder::Rows {
  public:
   Rows(Codec codec, std::string path, RowFile file, const DecoderLimits& limits)
-      : codec_(codec), path_(std::move(path)), limits_(limits) {
+      : codec_(codec), path_(std::move(path)), limits_(limits), freed_(limits.process_bytes) {
     const std::uint64_t size = file.size;
     file.read = [this, read = std::move(file.read)](std::uint64_t offset, std::span<std::byte> out) {
       const std::uint64_t got = read(offset, out);
@@ -312,6 +312,7 @@ class Decoder::Rows {
       throw Error(ErrorCode::kBadInput, path_ + ": expands to more than " + std::to_string(limits_.expanded_bytes) +
                                             " bytes (--max-expanded)");
     }
+    freed_.Count(got);
     return got;
   }
   std::uint64_t offset() const { return read_.load(std::memory_order_relaxed); }
@@ -339,6 +340,7 @@ class Decoder::Rows {
   const std::uint64_t kept_before_ = KeptBytes();
   std::atomic<std::uint64_t> read_{0};
   std::uint64_t expanded_bytes_ = 0;
+  FreedMemory freed_;
   std::unique_ptr<RowDecoder> decoder_;
 };
 

@@ -114,7 +114,7 @@ RowEncoderOptions RowOptions(const EncoderOptions& options) {
 
 }  // namespace
 
-Encoder::Encoder(Codec codec, const EncoderOptions& options, Sink sink) {
+Encoder::Encoder(Codec codec, const EncoderOptions& options, Sink sink) : freed_(options.process_bytes) {
   if (IsColumnFile(codec)) {
     rows_ = LoadRows(codec).make_encoder(RowOptions(options), std::move(sink));
   } else {
@@ -122,7 +122,11 @@ Encoder::Encoder(Codec codec, const EncoderOptions& options, Sink sink) {
   }
 }
 Encoder::~Encoder() = default;
-void Encoder::Write(std::span<const std::byte> data) { rows_ ? rows_->Write(data) : impl_->Write(data); }
+void Encoder::Write(std::span<const std::byte> data) {
+  if (!rows_) return impl_->Write(data);
+  rows_->Write(data);
+  freed_.Count(data.size());
+}
 void Encoder::Finish() { rows_ ? rows_->Finish() : impl_->Finish(); }
 
 std::uint64_t EncoderMemoryBytes(Codec codec, const EncoderOptions& options) {

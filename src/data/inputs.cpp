@@ -188,8 +188,14 @@ InputOptions MakeInputOptions(const JobSpec& spec, HostMemory& memory, const Rec
   return {format,
           spec.source.codec,
           memory.limit(),
-          {spec.source.max_expanded, memory.limit() / kDecoderShare, kDecoderShare,
-           DecoderThreads(spec, memory.limit()), spec.source.table && spec.source.table->has_curve()},
+          {spec.source.max_expanded,
+           memory.limit() / kDecoderShare,
+           kDecoderShare,
+           DecoderThreads(spec, memory.limit()),
+           spec.source.table && spec.source.table->has_curve(),
+           nullptr,
+           {},
+           memory.limit()},
           spec.order.merge && !spec.source.table,
           overwritten,
           spec.dialect.strict,
@@ -253,8 +259,7 @@ Inputs::Inputs(FileSystem& files, const std::vector<std::string>& paths, const I
     }
   }
   direct_ = 2 * direct_bytes > bytes_;
-  const bool columns = std::ranges::any_of(inputs_, [](const Input& one) { return IsColumnFile(one.codec); });
-  if (format().has_header() && inputs_.size() > 1 && !columns) CompareCompressedHeaders();
+  if (format().has_header() && inputs_.size() > 1 && !of_columns()) CompareCompressedHeaders();
 }
 
 Inputs::~Inputs() = default;

@@ -4,6 +4,7 @@
 // - The size of a file is the size when it was opened, plus 1 if a newline must be added to the last line.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -115,6 +116,10 @@ class Inputs {
   bool lasting() const;
   /// Returns the maximum number of threads that expand an input.
   unsigned decoder_threads() const { return options_.limits.threads; }
+  /// Returns true if an input is a file of columns, which a module decodes.
+  bool of_columns() const {
+    return std::ranges::any_of(inputs_, [](const Input& one) { return IsColumnFile(one.codec); });
+  }
   /// Returns the total size of the input files in bytes, without decompression. Returns 0 if an input is not a regular
   /// file.
   std::uint64_t stored_bytes() const { return stored_known_ ? bytes_ + compressed_bytes_ : 0; }

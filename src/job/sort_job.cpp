@@ -55,6 +55,7 @@ void PrepareOutput(SortContext& context) {
     options.group_bytes = context.sorting.facts.asked.group_bytes;
     if (spec.target.group_bytes > 0) options.group_rows = kMaxSize;
     options.store = context.open.inputs.kept_rows();
+    options.process_bytes = context.open.memory.limit();
     output.Compress(spec.target.codec, options, context.clock);
   } else if (output.file() != nullptr && context.open.inputs.rereadable() && WritesAll(spec) &&
              !spec.target.no_space_check) {

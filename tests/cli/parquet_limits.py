@@ -3,6 +3,7 @@
 parquet_limits.py make             writes the files
 parquet_limits.py peak COMMAND...  prints the peak of the resident memory of a command in MB, and ends with its exit code
 """
+import random
 import resource
 import struct
 import subprocess
@@ -101,6 +102,10 @@ def make() -> None:
     names = [f"c{i}" for i in range(50)]
     table = pa.table({name: [(row * 7919 + i) % 1000 for row in range(1000)] for i, name in enumerate(names)})
     pq.write_table(table, "filters.parquet", bloom_filter_options=dict.fromkeys(names, True))
+    # Rows that are larger than a row group shall be.
+    block = random.Random(1).randbytes(3000000)
+    blocks = [block[i * 1000 :] + block[: i * 1000] for i in range(80)]
+    pq.write_table(pa.table({"key": [i * 7919 % 80 for i in range(80)], "value": blocks}), "large.parquet", row_group_size=6)
     # Equal columns with other field ids.
     for name, ids in (("id1", "1"), ("id2", "2"), ("id0", None)):
         field = pa.field("key", pa.int64(), metadata={"PARQUET:field_id": ids} if ids else None)

@@ -35,6 +35,10 @@ least=$(sed -n 's/.*--memory \([0-9]*\)M$/\1/p' err)
 expect 0 limits peak "$g" --device cpu --memory "${least}M" -k c0 dictionaries.parquet out.parquet >peak
 [ "$(cat peak)" -lt "$least" ] || fail "dictionaries.parquet took $(cat peak) MB of $least MB"
 
+# Rows that are larger than row groups: the copies of the libraries count, and freed memory goes back to the system.
+expect 0 limits peak "$g" --device cpu --threads 16 --memory 200M --row-group-size 256K -k key large.parquet out.parquet >peak
+[ "$(cat peak)" -lt 330 ] || fail "large.parquet took $(cat peak) MB"
+
 # The Bloom filters of a row group are made for its rows, and not for a million of them.
 expect 0 limits peak "$g" --device cpu --memory 64M --row-group-size 4K -k c0 filters.parquet out.parquet >peak
 [ "$(cat peak)" -lt 150 ] || fail "filters.parquet took $(cat peak) MB"

@@ -39,7 +39,7 @@ using parquet::LogicalType;
 constexpr std::uint64_t kBlockBytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t kLeastColumnBytes = 16 << 10;
 constexpr std::uint64_t kMostStep = 1 << 16;
-constexpr std::int64_t kBufferBytes = 64 << 10;
+constexpr std::int64_t kMostBuffer = 64 << 10, kLeastBuffer = 4 << 10;
 constexpr std::size_t kMostLevel = 255;
 
 /// The input for the libraries. An exception of RowFile::read becomes a Status here, and is thrown again afterwards.
@@ -757,13 +757,7 @@ class OpenFile {
   OpenFile(RowFile file, const RowDecoderOptions& options)
       : pool_(options.memory_bytes), source_(std::make_shared<SourceFile>(std::move(file), &pool_)) {
     CheckMagic(options.memory_bytes);
-    parquet::ReaderProperties properties(&pool_);
-    properties.enable_buffered_stream();
-    properties.set_buffer_size(kBufferBytes);
-    properties.set_page_checksum_verification(true);
-    Run([&] { reader_ = parquet::ParquetFileReader::Open(source_, properties); },
-        [] { return std::string("its footer: "); });
-    metadata_ = reader_->metadata();
+    Run([&] { Open(options.memory_bytes); }, [] { return std::string("its footer: "); });
     if (metadata_->is_encryption_algorithm_set())
       throw Refusal{"it is signed or encrypted, which gpusort does not read"};
     Run([&] { Describe(); }, [] { return std::string("its schema: "); });
@@ -784,6 +778,8 @@ class OpenFile {
   const parquet::FileMetaData& metadata() const { return *metadata_; }
   const RowSchema& schema() const { return schema_; }
   int groups() const { return metadata_->num_row_groups(); }
+  /// Returns the size of the buffer through which a column is read.
+  std::uint64_t buffer_bytes() const { return static_cast<std::uint64_t>(buffer_bytes_); }
   /// Returns the memory that the libraries take now.
   std::uint64_t library_bytes() const { return static_cast<std::uint64_t>(pool_.bytes_allocated()); }
   /// Returns the memory that the libraries do not use now.
@@ -853,6 +849,18 @@ class OpenFile {
     if (footer > most_footer / kFooterShare) {
       throw Refusal{"its footer of " + std::to_string(footer) + " bytes takes too much memory", footer * kFooterShare};
     }
+  }
+
+  void Open(std::uint64_t memory) {
+    parquet::ReaderProperties properties(&pool_);
+    properties.set_page_checksum_verification(true);
+    metadata_ = parquet::ReadMetaData(source_);
+    // All columns of a row group are open at the same time.
+    const auto share = static_cast<std::int64_t>(memory / 8) / std::max(1, metadata_->num_columns());
+    buffer_bytes_ = std::clamp(share, kLeastBuffer, kMostBuffer);
+    properties.enable_buffered_stream();
+    properties.set_buffer_size(buffer_bytes_);
+    reader_ = parquet::ParquetFileReader::Open(source_, properties, metadata_);
   }
 
   void Describe() {
@@ -965,6 +973,7 @@ class OpenFile {
   const std::shared_ptr<SourceFile> source_;
   std::unique_ptr<parquet::ParquetFileReader> reader_;
   std::shared_ptr<parquet::FileMetaData> metadata_;
+  std::int64_t buffer_bytes_ = 0;
   RowSchema schema_;
   std::mutex mutex_;
 };
@@ -1008,7 +1017,8 @@ class GroupDecoder {
         group_(group),
         plan_(plan),
         columns_(file.Columns(group, plan.step_bytes)),
-        left_(static_cast<std::uint64_t>(file.metadata().RowGroup(group)->num_rows())) {
+        left_(static_cast<std::uint64_t>(file.metadata().RowGroup(group)->num_rows())),
+        opened_(file.library_bytes()) {
     // Columns with HasVariedSize() stop at their limits, so that the size of a short value is enough here.
     constexpr std::uint64_t kVaried = 24;
     rows_shape_.columns.resize(columns_.size());
@@ -1047,8 +1057,8 @@ class GroupDecoder {
           part.memory += columns_[column]->memory_bytes();
           const std::uint64_t taken = file_.library_bytes(), read = std::min<std::uint64_t>(++read_, columns_.size());
           if (taken <= limit) continue;
-          // The columns that are not read yet will take about as much.
-          const std::uint64_t needed = taken * columns_.size() / read;
+          // The columns that are not read yet will take about as much, beside what the open file takes.
+          const std::uint64_t needed = opened_ + (taken - std::min(taken, opened_)) * columns_.size() / read;
           column = columns_.size();
           throw Refusal{"decoding " + std::to_string(columns_.size()) + " columns takes too much memory", needed};
         }
@@ -1210,6 +1220,7 @@ class GroupDecoder {
   const StepPlan plan_;
   const std::vector<std::unique_ptr<ColumnSource>> columns_;
   std::uint64_t left_;
+  const std::uint64_t opened_;              ///< the memory of the libraries before the first column was read
   std::uint64_t step_ = 1, most_step_ = 1;  ///< how many rows the next step has at most, and any step
   std::atomic<std::uint64_t> read_{0};      ///< how often a column was read
   std::size_t asked_ = 0, rows_ = 0;        ///< the rows of this step, before and after the columns were read
@@ -1229,7 +1240,7 @@ std::uint64_t GroupBytes(const OpenFile& file, int group) {
     most_stored = std::max(most_stored, positive(chunk->total_compressed_size()));
     const std::uint64_t values = positive(chunk->total_uncompressed_size());
     // A dictionary is decoded, and its strings get pointers.
-    bytes += (chunk->has_dictionary_page() ? 3 : 1) * values + static_cast<std::uint64_t>(kBufferBytes);
+    bytes += (chunk->has_dictionary_page() ? 3 : 1) * values + file.buffer_bytes();
   }
   return bytes + most_stored;
 }

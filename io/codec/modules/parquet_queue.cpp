@@ -9,6 +9,14 @@ namespace {
 /// The least number of vectors of a kind that may be kept to be used again.
 constexpr std::size_t kLeastSpare = 4;
 
+/// Returns how much memory rows take until they are encoded.
+std::uint64_t MemoryOf(const std::vector<std::byte>& rows) {
+  // The libraries copy a value to its dictionary, its page, the compressed page, and twice or more to the statistics.
+  // Such copies are small unless a single row is larger than most pages.
+  constexpr std::uint64_t kLarge = std::uint64_t{2} << 20, kCopies = 7;
+  return rows.capacity() + (rows.size() > kLarge ? kCopies * rows.size() : 0);
+}
+
 }  // namespace
 
 GroupQueue::GroupQueue(const RowSchema& schema, GroupsFile file, const KeptRows* store, unsigned threads,
@@ -38,6 +46,7 @@ std::vector<std::byte> GroupQueue::MakeRows() {
 void GroupQueue::Add(std::vector<std::byte> rows, bool ends_group) {
   auto chunk = std::make_unique<Chunk>();
   chunk->rows = std::move(rows);
+  chunk->memory = MemoryOf(chunk->rows);
   chunk->parts_left = schema_.columns.size();
   std::unique_ptr<Group> begun;
   if (groups_.empty() || groups_.back()->ended) {  // only this thread changes these
@@ -51,7 +60,7 @@ void GroupQueue::Add(std::vector<std::byte> rows, bool ends_group) {
       bytes_ += begun->writer.filter_bytes();
       groups_.push_back(std::move(begun));
     }
-    bytes_ += chunk->rows.capacity();
+    bytes_ += chunk->memory;
     groups_.back()->chunks.push_back(std::move(chunk));
     groups_.back()->ended = ends_group;
     ++undivided_;
@@ -193,8 +202,9 @@ void GroupQueue::Encode(Group& group, Lock& lock) {
     if (spare.size() < most_spare) spare.push_back(std::move(chunk->parts[number]));
     chunk->parts[number].reset();
     if (--chunk->parts_left == 0) {
-      bytes_ -= chunk->rows.capacity();
-      if (spare_rows_.size() < most_spare) spare_rows_.push_back(std::move(chunk->rows));
+      bytes_ -= chunk->memory;
+      if (spare_rows_.size() < most_spare && chunk->memory == chunk->rows.capacity())
+        spare_rows_.push_back(std::move(chunk->rows));
       group.chunks[column.next].reset();
     }
     ++column.next;

@@ -37,6 +37,7 @@ class GroupQueue {
  private:
   struct Chunk {
     std::vector<std::byte> rows;
+    std::uint64_t memory = 0;                        ///< the memory of `rows`, and of the copies of large rows
     std::vector<std::unique_ptr<ColumnPart>> parts;  ///< for each column; null: encoded already
     std::size_t parts_left = 0;
     bool divided = false;
