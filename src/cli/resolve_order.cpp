@@ -169,8 +169,18 @@ void ResolveColumnFile(const Typed& typed, const FormatRow& row, JobSpec& spec) 
   spec.target.compression = typed.compress_text;
 }
 
+/// Returns the first given option because of which records with equal keys are put together or compared.
+std::string OptionOfEqualKeys(const Typed& typed) {
+  for (const char* const name : {"unique", "only-unique", "only-duplicates", "union", "minus", "intersect"}) {
+    const OptionRow& row = *FindOption(std::string("--") + name);
+    if (typed.given.contains(&row)) return ShortName(row);
+  }
+  return {};
+}
+
 /// Throws an error for what cannot be done with the key `key`, which is a curve.
-void CheckCurve(const ColumnKey& key, const JobSpec& spec) {
+void CheckCurve(const ColumnKey& key, const Typed& typed) {
+  const JobSpec& spec = typed.spec;
   const std::string front = "--key: " + InQuotes(key.text) + ": ";
   const ColumnFile* const columns = FindColumnFile(RowOf(*spec.source.table).codec);
   if (columns == nullptr || !columns->has_ranges) {
@@ -178,11 +188,10 @@ void CheckCurve(const ColumnKey& key, const JobSpec& spec) {
               "curves are keys of Parquet, whose footers give the ranges of columns; a name with brackets goes "
               "in double quotes");
   }
-  const Order& order = spec.order;
-  const std::pair<bool, const char*> others[] = {{order.unique, "-u"},
-                                                 {order.set_inputs() > 0, "--minus and --intersect"},
-                                                 {order.merge, "-m"},
-                                                 {spec.action == Action::kCheck, "--check"}};
+  const std::pair<bool, std::string> others[] = {
+      {spec.order.unique || spec.order.set_inputs() > 0, OptionOfEqualKeys(typed)},
+      {spec.order.merge, "-m"},
+      {spec.action == Action::kCheck, "--check"}};
   for (const auto& [given, name] : others) {
     if (!given) continue;
     FailUsage(front + name + " cannot be combined with a curve, whose places depend on the ranges in all inputs, and " +
@@ -287,9 +296,10 @@ void SetTableKeys(Typed& typed) {
   std::vector<std::string> keys = typed.keys;
   const std::optional<std::uint64_t>& seed = spec.source.table->shuffle;
   if (keys.empty() && *row.key != '\0' && !seed) keys.emplace_back(row.key);
-  spec.source.type_note = spec.source.table->name + (seed           ? ", shuffled by --seed " + std::to_string(*seed)
-                                                     : keys.empty() ? ", key: all columns as text"
-                                                                    : "");
+  spec.source.type_note = spec.source.table->name + (seed            ? ", shuffled by --seed " + std::to_string(*seed)
+                                                     : !keys.empty() ? ""
+                                                     : row.reads == kReadsParquet ? ", key: all columns by their types"
+                                                                                  : ", key: all columns as text");
   for (const std::string& text : keys) {
     const bool of_text = (row.takes & kTakesFields) != 0 && IsTextKey(text);
     ColumnKey key = Named("--key", [&] {
@@ -301,7 +311,7 @@ void SetTableKeys(Typed& typed) {
       key.rule.type = ValueType::kTimestamp;
       key.rule.typed = true;
     }
-    if (key.curve != Curve::kNone) CheckCurve(key, spec);
+    if (key.curve != Curve::kNone) CheckCurve(key, typed);
     key.rule.descending ^= spec.order.reverse;
     spec.source.table->keys.push_back(std::move(key));
     spec.source.type_note += ", key " + EscapeName(text);

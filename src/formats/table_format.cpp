@@ -40,9 +40,14 @@ std::string RecordsHave(const KeyTally::Seen& seen) {
   return Counted(seen.count, "record") + (seen.count == 1 ? " has" : " have");
 }
 
+/// Returns how messages name a record.
+std::string RecordWord(const JobSpec& spec) {
+  return RowOf(*spec.source.table).reads == kReadsParquet ? "row" : "record";
+}
+
 /// Returns a text such as "record 7", with the name of the input if there are several.
 std::string RecordName(const JobSpec& spec, const KeyTally::Seen& seen) {
-  return "record " + std::to_string(seen.record + 1) +
+  return RecordWord(spec) + " " + std::to_string(seen.record + 1) +
          (spec.source.inputs.size() > 1 ? " of " + EscapeName(spec.source.inputs[seen.input]) : "");
 }
 
@@ -158,7 +163,7 @@ std::string NoValues(const JobSpec& spec, const ColumnKey& key, const KeyTally::
              (row.hint ? row.hint(key.column, tally.example) : "");
     }
     return NameOf(table, key) + " is null in " +
-           (column.nulls == 1 ? "the only record" : "all " + std::to_string(column.nulls) + " records");
+           (column.nulls == 1 ? "the only " + RecordWord(spec) : "all " + Counted(column.nulls, RecordWord(spec)));
   }
   std::string text = fmt::format(
       "{}: {} of the type {}: {}", NameOf(table, key),

@@ -167,8 +167,9 @@ std::string SortContext::PlanText(const std::string& formats) const {
     text += TableRow("input", fmt::format("{} in {}, read {} the page cache", FormatBytes(inputs.bytes()), files,
                                           inputs.direct() ? "past" : "through"));
   } else if (inputs.stored_bytes() > 0) {
-    text += TableRow(
-        "input", fmt::format("{} in {}, compressed: expanded as a stream", FormatBytes(inputs.stored_bytes()), files));
+    text +=
+        TableRow("input", fmt::format("{} in {}, {}", FormatBytes(inputs.stored_bytes()), files,
+                                      inputs.of_columns() ? "decoded to rows" : "compressed: expanded as a stream"));
   } else {
     text += TableRow("input", inputs.compressed() ? "a stream, compressed" : "a stream");
   }

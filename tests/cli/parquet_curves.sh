@@ -62,7 +62,10 @@ refused "there is no column 'i46'" -k 'hilbert(i46,f64)' types.parquet out.parqu
 refused 'have no order and cannot be keys' -k 'hilbert(list,f64)' types.parquet out.parquet
 refused 'an input has no statistics' -k 'zorder(i64,f64)' -o out.parquet types.parquet bare.parquet
 refused 'NaN hides its least and its greatest value' -k 'zorder(i64,f64)' nan.parquet out.parquet
-refused 'cannot be combined with a curve' -u -k 'zorder(i64,f64)' types.parquet out.parquet
+for option in -u --only-unique --only-duplicates '--union first.parquet' '--minus first.parquet'; do
+  # shellcheck disable=SC2086  # an option and its value
+  refused "${option%% *} cannot be combined with a curve" $option -k 'zorder(i64,f64)' types.parquet out.parquet
+done
 refused 'cannot be combined with a curve' -m -k 'zorder(i64,f64)' -o out.parquet types.parquet
 refused 'cannot be combined with a curve' --check -k 'zorder(i64,f64)' types.parquet
 nothing_left

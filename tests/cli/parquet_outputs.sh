@@ -130,10 +130,18 @@ says 'curve.parquet: not sorted: row [0-9]* sorts before the previous one'
 expect 3 "$g" -m -k row -o out.parquet in.parquet curve.parquet
 says 'curve.parquet: not sorted: row [0-9]* sorts before the previous one; sort it without -m'
 
+"$python" -c 'import pyarrow as pa, pyarrow.parquet as pq; pq.write_table(pa.table({"n": ["1", "x", "2"]}), "words.parquet")'
+expect 0 "$g" -k n:int words.parquet out.parquet
+says 'ordered as null, the first in row 2'
+
 # --explain describes files and keys.
 expect 0 "$g" --explain -k few:desc -k text in.parquet >said
 for words in '60000 rows in 6 row groups, snappy, by parquet-cpp' '4 columns: a INT64' 'few INT32 .*as int desc nulls-first' \
   'text BYTE_ARRAY.* as text asc nulls-last' 'row groups  *end at 128.0 MiB' 'libraries take up to 300 MB'; do
+  grep -q "$words" said || fail "no '$words' in $(cat said)"
+done
+expect 0 "$g" --explain words.parquet >said
+for words in 'key: all columns by their types' 'decoded to rows' 'the input is Parquet, whose decoded size is not known'; do
   grep -q "$words" said || fail "no '$words' in $(cat said)"
 done
 nothing_left
