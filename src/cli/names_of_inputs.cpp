@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <utility>
+#include <vector>
 
 #include "base/ascii.hpp"
 #include "cli/option_values.hpp"
@@ -128,19 +129,22 @@ const FormatRow* TableOfInputs(const Source& source) {
   return first;
 }
 
-void RefuseMixedFormats(const Source& source) {
-  const auto table = [&](const std::string& input) { return TableOfInput(input, source); };
-  const auto named = std::find_if(source.inputs.begin(), source.inputs.end(), table);
-  if (named == source.inputs.end()) return;
-  const FormatRow* const first = table(*named);
-  const auto differs = [&](const std::string& input) { return table(input) != first; };
-  const auto other = std::find_if(source.inputs.begin(), source.inputs.end(), differs);
-  if (other == source.inputs.end()) return;
-  const FormatRow* const format = table(*other);
-  FailUsage("the name " + InQuotes(*named) + " means " + first->name + ", and " +
-            (*other == "-" ? "standard input has no name that tells"
-                           : InQuotes(*other) + " means " + (format != nullptr ? format->name : "lines")) +
-            ": give --format " + first->name + " or --format lines, or sort one format at a time");
+const FormatRow* OneTableOfInputs(const Source& source) {
+  std::vector<const FormatRow*> rows;
+  for (const std::string& input : source.inputs) rows.push_back(TableOfInput(input, source));
+  const auto found = std::ranges::find_if(rows, [](const FormatRow* row) { return row != nullptr; });
+  if (found == rows.end()) return nullptr;
+  const FormatRow& first = **found;
+  const auto differing = std::ranges::find_if(rows, [&](const FormatRow* row) { return row != &first; });
+  if (differing == rows.end()) return &first;
+  const auto name_of = [&](auto at) -> const std::string& {
+    return source.inputs[static_cast<std::size_t>(at - rows.begin())];
+  };
+  const std::string& other = name_of(differing);
+  FailUsage("the name " + InQuotes(name_of(found)) + " means " + first.name + ", and " +
+            (other == "-" ? "standard input has no name that tells"
+                          : InQuotes(other) + " means " + (*differing != nullptr ? (*differing)->name : "lines")) +
+            ": give --format " + first.name + " or --format lines, or sort one format at a time");
 }
 
 }  // namespace gpusort

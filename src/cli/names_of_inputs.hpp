@@ -38,9 +38,9 @@ void RefuseTypeInDoubt(const std::string& input, const Source& source);
 /// nothing may be a file of columns by its content. Returns null if an input has no such format, or if the formats
 /// differ.
 const FormatRow* TableOfInputs(const Source& source);
-/// Throws Error(kUsage) if the extensions of the inputs mean different formats, and at least one of these formats has
-/// columns, as with a.csv and b.txt.
-void RefuseMixedFormats(const Source& source);
+/// Returns the same, and null only if no input has such a format. Throws Error(kUsage) if the formats differ, as with
+/// a.csv and b.txt.
+const FormatRow* OneTableOfInputs(const Source& source);
 /// Sets the format of the inputs to `row`, with the defaults of this format.
 void SetTable(const FormatRow& row, Source& source);
 

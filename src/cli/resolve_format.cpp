@@ -116,11 +116,10 @@ Format ResolveFormat(Typed& typed) {
     source.lines_because = (IsObsolescent(*field) ? "" : "-k") + KeyText(*field);
     if (!IsFieldKey(*field)) return Format::kLines;
   } else {
-    if (const FormatRow* const named = TableOfInputs(source)) {
+    if (const FormatRow* const named = OneTableOfInputs(source)) {
       SetTable(*named, source);
       return Format::kTable;
     }
-    RefuseMixedFormats(source);
   }
   const bool columns = field == keys.end() && !keys.empty() && std::all_of(keys.begin(), keys.end(), IsNamedColumnKey);
   return FormatOfNames(typed, columns);
