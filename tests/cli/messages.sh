@@ -39,6 +39,12 @@ else
   for situation in 'no names, at a terminal' 'no output, at a terminal'; do unseen "$situation" 'no python3'; done
 fi
 row 'no output for --split' "$g" --split 2 fruit.txt
+row 'a number of parts and their size' "$g" --split 2 --target-size 1K fruit.txt out
+row 'a size of parts, of standard input' sh -c "'$g' --target-size 1K - out <fruit.txt"
+gzip -c fruit.txt >fruit.gz
+row 'a size of parts, of a compressed input' "$g" --target-size 1K fruit.gz out
+row 'a size of parts that are too many' "$g" --target-size 16 in.u64 out
+row 'a size of parts without a file' "$g" --target-size 1K fruit.txt
 cp fruit.txt emptied.txt
 row 'an input that the shell has emptied' sh -c "'$g' emptied.txt >emptied.txt"
 row 'three names without -o' "$g" a b c
@@ -200,6 +206,13 @@ row 'parts in a folder' "$g" --split 2 fruit.txt said
 row 'a key of records that leaves them' "$g" --record-size 8 --key 5:u32 in.u64 out
 row 'a key of records that is none' "$g" --record-size 8 --key 5 in.u64 out
 row 'a value type misspelt' "$g" -k id:itn shop.csv out
+printf PAR1 >shop.parquet
+row 'a curve through CSV' "$g" -k 'hilbert(id,name)' shop.csv out
+row 'a curve of one column' "$g" -k 'zorder(id)' shop.parquet out
+row 'a curve without its end' "$g" -k 'zorder(id,name' shop.parquet out
+row 'a curve with a type' "$g" -k 'zorder(id,name):int' shop.parquet out
+row 'a curve, and equal records' "$g" --only-unique -k 'zorder(id,name)' shop.parquet out
+row 'a curve, and a merge' "$g" -m -k 'zorder(id,name)' shop.parquet -o out
 cp in.u64 in.U64
 row 'a name in upper case' "$g" in.U64 out
 row 'a name that looks compressed' "$g" fruit.tgz out
