@@ -66,7 +66,9 @@ std::vector<std::string> Module::SearchPaths(int& error) const {
     folder.erase(folder.rfind('/'));
     paths.push_back(folder + file);
     folder.erase(std::min(folder.rfind('/'), folder.size()));
-    paths.push_back(folder + "/lib/gpusort" + file);
+    // A wheel has the modules in libexec, because `pip install --target` leaves the folder lib of a wheel out.
+    const std::string of_wheel = folder + "/libexec/gpusort";
+    paths.push_back((::access(of_wheel.c_str(), F_OK) == 0 ? of_wheel : folder + "/lib/gpusort") + file);
   }
   const std::string installed = GPUSORT_MODULE_DIR + file;
   if (std::find(paths.begin(), paths.end(), installed) == paths.end()) paths.push_back(installed);

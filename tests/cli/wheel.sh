@@ -45,11 +45,11 @@ for word in 'Boost Software License' 'Apache License' 'bzip2' 'Yann Collet' 'GCC
 done
 # Programs and modules need the system's libraries and those of the wheel only.
 . "$src/tools/packaging/common.inc"
-mapfile -t modules < <(ls -d clean/lib/gpusort/* | grep -v '/gpusort_parquet.so$')
+mapfile -t modules < <(ls -d clean/libexec/gpusort/* | grep -v '/gpusort_parquet.so$')
 needs=$(outside "$work/clean" clean/bin/gpusort clean/bin/gpusort_* "${modules[@]}")
 [ -z "$needs" ] || fail "the wheel needs: $needs"
 # The SPDX file names what is inside: each library in the wheel, and each library inside of the programs.
-/usr/bin/python3 - "$bin" clean/lib/gpusort clean/lib/python*/site-packages/gpusort-*.dist-info/sboms/gpusort.spdx.json <<'END'
+/usr/bin/python3 - "$bin" clean/libexec/gpusort clean/lib/python*/site-packages/gpusort-*.dist-info/sboms/gpusort.spdx.json <<'END'
 import json, os, sys
 build, modules, name = sys.argv[1:]
 spdx = json.load(open(name))
@@ -74,7 +74,7 @@ printf PAR1 >no.parquet
 expect 2 env -i clean/bin/gpusort -k k no.parquet out.parquet
 says "or pip install 'gpusort\[parquet\]'"
 pyarrow=$(echo "$src"/build/parquet/lib/python3*/site-packages/pyarrow)
-if [ -e clean/lib/gpusort/gpusort_parquet.so ] && [ -d "$pyarrow" ]; then
+if [ -e clean/libexec/gpusort/gpusort_parquet.so ] && [ -d "$pyarrow" ]; then
   grep -q '^Requires-Dist: pyarrow==[0-9.]*; extra == "parquet"$' clean/lib/python*/site-packages/gpusort-*.dist-info/METADATA ||
     fail "the wheel has no extra parquet"
   "${pyarrow%/lib/*}/bin/python3" -c 'import pyarrow as pa, pyarrow.parquet as pq; pq.write_table(pa.table({"k": [2, 1]}), "in.parquet")'
@@ -106,11 +106,17 @@ fi
 pip install --no-index --target target one/*.whl
 (cd / && PYTHONPATH=$work/target /usr/bin/python3 -c 'import gpusort; print(gpusort.program())') >said
 same said <(echo "$work/target/bin/gpusort")
+# The programs of such a folder find their modules.
+printf 'b\na\n' | env -i target/bin/gpusort --compress zst - - | env -i target/bin/gpusort --decompress zst - - | cmp - <(printf 'a\nb\n')
+if [ -e in.parquet ]; then
+  ln -s "$pyarrow" target/pyarrow
+  expect 0 env -i target/bin/gpusort -k k in.parquet out.parquet
+fi
 PATH=$work/target/bin:$PATH
 (cd / && PYTHONPATH=$src/tools/packaging/python /usr/bin/python3 -B -c 'import gpusort; print(gpusort.program())') >said
 same said <(echo "$work/target/bin/gpusort")
 pip uninstall --yes gpusort
 (cd clean && find . ! -path '*__pycache__*' | sort) >after
-diff before after | grep -v '/\(share\|lib\)\(/man\(/man[17]\)\?\|/gpusort\)\?$' | grep '^[<>]' && fail 'left behind'
+diff before after | grep -v '/\(share\|libexec\)\(/man\(/man[17]\)\?\|/gpusort\)\?$' | grep '^[<>]' && fail 'left behind'
 nothing_left
 cat wheel.log
