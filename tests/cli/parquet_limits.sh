@@ -39,6 +39,17 @@ expect 0 limits peak "$g" --device cpu --memory "${least}M" -k c0 dictionaries.p
 expect 0 limits peak "$g" --device cpu --threads 16 --memory 200M --row-group-size 256K -k key large.parquet out.parquet >peak
 [ "$(cat peak)" -lt 330 ] || fail "large.parquet took $(cat peak) MB"
 
+# The descriptions of row groups take little memory until the end of the file.
+expect 0 limits peak "$g" --device cpu --memory 64M --row-group-size 100K -k c0 groups.parquet out.parquet >peak
+[ "$(cat peak)" -lt 120 ] || fail "groups.parquet took $(cat peak) MB"
+"$python" - <<'END'
+import pyarrow.parquet as pq
+file = pq.ParquetFile("out.parquet")
+assert file.metadata.num_row_groups > 100, file.metadata
+for name in ("c0", "c499"):
+    assert file.read([name])[name].to_pylist() == [(row * 7919 + int(name[1:])) % 4000 for row in sorted(range(4000), key=lambda row: row * 7919 % 4000)]
+END
+
 # The Bloom filters of a row group are made for its rows, and not for a million of them.
 expect 0 limits peak "$g" --device cpu --memory 64M --row-group-size 4K -k c0 filters.parquet out.parquet >peak
 [ "$(cat peak)" -lt 150 ] || fail "filters.parquet took $(cat peak) MB"

@@ -9,6 +9,7 @@
 #include <limits>
 #include <utility>
 
+#include "io/codec/modules/parquet_footer.hpp"
 #include "kernels/error.hpp"
 
 namespace gpusort {
@@ -64,19 +65,19 @@ struct GroupWriter::Column {
 GroupWriter::GroupWriter(const GroupsFile& file, std::size_t number)
     : file_(file),
       number_(number),
-      group_{parquet::FileMetaDataBuilder::Make(&file.schema, file.properties),
-             parquet::PageIndexBuilder::Make(&file.schema)},
-      metadata_(group_.metadata->AppendRowGroup()),
+      file_metadata_(parquet::FileMetaDataBuilder::Make(&file.schema, file.properties)),
+      page_index_(parquet::PageIndexBuilder::Make(&file.schema)),
+      metadata_(file_metadata_->AppendRowGroup()),
       filters_(parquet::BloomFilterBuilder::Make(&file.schema, file.properties.get())) {
-  group_.page_index->AppendRowGroup();
+  page_index_->AppendRowGroup();
   filters_->AppendRowGroup();
   for (int i = 0; i < file.schema.num_columns(); ++i) {
     Column& column = *columns_.emplace_back(std::make_unique<Column>());
     column.metadata = metadata_->NextColumnChunk();
     if (file.properties->statistics_enabled(file.schema.Column(i)->path())) {
-      column.statistics_index = group_.page_index->GetColumnIndexBuilder(i);
+      column.statistics_index = page_index_->GetColumnIndexBuilder(i);
     }
-    column.offset_index = group_.page_index->GetOffsetIndexBuilder(i);
+    column.offset_index = page_index_->GetOffsetIndexBuilder(i);
     if (!file.properties->column_properties(file.schema.Column(i)->path()).bloom_filter_enabled()) continue;
     column.filter = filters_->CreateBloomFilter(i);
     filter_bytes_ += column.filter->GetBitsetSize();
@@ -133,27 +134,9 @@ WrittenGroup GroupWriter::Write() {
   }
   metadata_->set_num_rows(columns_.front()->rows);
   metadata_->Finish(plain_bytes, number_ <= kMostNumber ? static_cast<std::int16_t>(number_) : std::int16_t{-1});
-  group_.metadata->SetIndexLocations(parquet::IndexKind::kBloomFilter, filters_->WriteTo(file_.out.get()));
-  group_.page_index->Finish();
-  return std::move(group_);
-}
-
-void WriteEnd(const GroupsFile& file, std::span<WrittenGroup> groups) {
-  std::shared_ptr<parquet::FileMetaData> all;
-  for (WrittenGroup& group : groups) {
-    const parquet::PageIndexBuilder::WriteResult index = group.page_index->WriteTo(file.out.get());
-    group.metadata->SetIndexLocations(parquet::IndexKind::kColumnIndex, index.column_index_locations);
-    group.metadata->SetIndexLocations(parquet::IndexKind::kOffsetIndex, index.offset_index_locations);
-    std::unique_ptr<parquet::FileMetaData> one = group.metadata->Finish(file.key_values);
-    group = {};
-    if (all) {
-      all->AppendRowGroups(*one);
-    } else {
-      all = std::move(one);
-    }
-  }
-  if (!all) all = parquet::FileMetaDataBuilder::Make(&file.schema, file.properties)->Finish(file.key_values);
-  parquet::WriteFileMetaData(*all, file.out.get());
+  file_metadata_->SetIndexLocations(parquet::IndexKind::kBloomFilter, filters_->WriteTo(file_.out.get()));
+  page_index_->Finish();
+  return DescribeGroup(*file_metadata_, *page_index_);
 }
 
 }  // namespace gpusort

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
+#include <string>
 #include <vector>
 
 #include "io/codec/modules/parquet_rows.hpp"
@@ -25,10 +25,13 @@ struct GroupsFile {
   std::shared_ptr<const arrow::KeyValueMetadata> key_values;
 };
 
-/// The metadata of a row group whose pages are in the file.
+/// The description of a row group whose pages are in the file. See DescribeGroup().
 struct WrittenGroup {
-  std::unique_ptr<parquet::FileMetaDataBuilder> metadata;  ///< of a file that has only this row group
-  std::unique_ptr<parquet::PageIndexBuilder> page_index;
+  std::int64_t rows = 0;
+  std::string row_group;  ///< its part of the footer, without the places of the page indexes
+  std::string indexes;    ///< the page indexes: those with statistics of all columns, then those with offsets
+  /// The sizes of the page indexes of each column; 0: the column has none.
+  std::vector<std::uint32_t> column_indexes, offset_indexes;
 };
 
 /// Encodes one row group.
@@ -54,14 +57,12 @@ class GroupWriter {
 
   const GroupsFile& file_;
   const std::size_t number_;
-  WrittenGroup group_;
-  parquet::RowGroupMetaDataBuilder* const metadata_;  ///< owned by `group_`
+  const std::unique_ptr<parquet::FileMetaDataBuilder> file_metadata_;  ///< of a file that has only this row group
+  const std::unique_ptr<parquet::PageIndexBuilder> page_index_;
+  parquet::RowGroupMetaDataBuilder* const metadata_;  ///< owned by `file_metadata_`
   const std::unique_ptr<parquet::BloomFilterBuilder> filters_;
   std::uint64_t filter_bytes_ = 0;
   std::vector<std::unique_ptr<Column>> columns_;
 };
-
-/// Writes the page indexes of all row groups and the footer.
-void WriteEnd(const GroupsFile& file, std::span<WrittenGroup> groups);
 
 }  // namespace gpusort

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "io/codec/modules/parquet_footer.hpp"
+
 namespace gpusort {
 namespace {
 
