@@ -325,9 +325,10 @@ class Decoder::Rows {
       step();
     } catch (const Refusal& refusal) {
       if (refusal.needed == 0) throw Error(ErrorCode::kBadInput, path_ + ": " + refusal.why);
-      const std::uint64_t mebibytes = (refusal.needed * limits_.memory_share + kMiB - 1) / kMiB;
+      const std::uint64_t wanted = refusal.needed + refusal.needed / 8;
+      const std::uint64_t enough = RowDecoderBytes(wanted) < wanted ? 2 * wanted : wanted;
       throw Error(ErrorCode::kUsage, path_ + ": " + refusal.why + ": give at least --memory " +
-                                         std::to_string(mebibytes + mebibytes / 8 + 1) + "M");
+                                         std::to_string(enough * limits_.memory_share / kMiB + 1) + "M");
     }
   }
 

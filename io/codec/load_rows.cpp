@@ -51,8 +51,9 @@ std::shared_ptr<RowStore> MakeRowStore(Codec codec, std::uint64_t most_bytes) {
 }
 
 std::uint64_t RowDecoderBytes(std::uint64_t limit) {
-  constexpr std::uint64_t kMost = 1024 * kMiB;
-  return std::min(limit, kMost);
+  // More than this is of use only for a row group that needs it.
+  constexpr std::uint64_t kUsual = 1024 * kMiB;
+  return std::max(std::min(limit, kUsual), limit / 2);
 }
 
 std::uint64_t RowEncoderBytes(const RowEncoderOptions& options) {

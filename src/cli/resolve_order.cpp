@@ -298,8 +298,8 @@ void SetTableKeys(Typed& typed) {
   if (keys.empty() && *row.key != '\0' && !seed) keys.emplace_back(row.key);
   spec.source.type_note = spec.source.table->name + (seed            ? ", shuffled by --seed " + std::to_string(*seed)
                                                      : !keys.empty() ? ""
-                                                     : row.reads == kReadsParquet ? ", key: all columns by their types"
-                                                                                  : ", key: all columns as text");
+                                                     : IsColumnFile(row.codec) ? ", key: all columns by their types"
+                                                                               : ", key: all columns as text");
   for (const std::string& text : keys) {
     const bool of_text = (row.takes & kTakesFields) != 0 && IsTextKey(text);
     ColumnKey key = Named("--key", [&] {
@@ -307,7 +307,7 @@ void SetTableKeys(Typed& typed) {
       const bool field = row.names == ColumnNames::kFields;
       return ParseColumnKey(field ? WithoutFieldColon(text) : text, decimal_point, thousands);
     });
-    if (key.column == row.key && !key.rule.typed) {
+    if (*row.key != '\0' && key.column == row.key && !key.rule.typed) {
       key.rule.type = ValueType::kTimestamp;
       key.rule.typed = true;
     }

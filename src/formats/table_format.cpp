@@ -41,9 +41,7 @@ std::string RecordsHave(const KeyTally::Seen& seen) {
 }
 
 /// Returns how messages name a record.
-std::string RecordWord(const JobSpec& spec) {
-  return RowOf(*spec.source.table).reads == kReadsParquet ? "row" : "record";
-}
+std::string RecordWord(const JobSpec& spec) { return IsColumnFile(RowOf(*spec.source.table).codec) ? "row" : "record"; }
 
 /// Returns a text such as "record 7", with the name of the input if there are several.
 std::string RecordName(const JobSpec& spec, const KeyTally::Seen& seen) {

@@ -395,7 +395,8 @@ FolderSpeed ProbeFolder(FileSystem& files, const std::string& directory, bool di
 Estimate MeasureJob(SortContext& context) {
   const auto nothing = [](const std::string& why) { return Estimate{.why_not = why}; };
   const Inputs& inputs = context.open.inputs;
-  if (inputs.of_columns()) return nothing("the input is Parquet, whose decoded size is not known before the job");
+  if (inputs.of_columns())
+    return nothing("the input is a file of columns, whose decoded size is not known before the job");
   if (!inputs.rereadable()) return nothing("the input is a stream or compressed");
   if (inputs.bytes() == 0) return nothing("the input is empty");
   try {

@@ -1,6 +1,7 @@
 """Makes the Parquet files of parquet_limits.sh, and measures the memory of a job.
 
 parquet_limits.py make             writes the files
+parquet_limits.py large            writes a file that takes much memory
 parquet_limits.py peak COMMAND...  prints the peak of the resident memory of a command in MB, and ends with its exit code
 """
 import random
@@ -115,9 +116,16 @@ def make() -> None:
         pq.write_table(pa.table({"key": [2, 1]}, schema=pa.schema([field])), f"{name}.parquet")
 
 
+def make_large() -> None:
+    """Writes a small file whose row group takes much memory."""
+    texts = pa.array(["x" * 1000000 + f"{i:03}" for i in range(100)])
+    table = pa.table({"key": list(range(100))} | {f"c{i}": texts for i in range(8)})
+    pq.write_table(table, "huge.parquet", compression="zstd", dictionary_pagesize_limit=10**9)
+
+
 def main() -> None:
-    if sys.argv[1] == "make":
-        make()
+    if sys.argv[1] in ("make", "large"):
+        make() if sys.argv[1] == "make" else make_large()
         return
     code = subprocess.run(sys.argv[2:], check=False).returncode
     print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)

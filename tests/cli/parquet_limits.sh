@@ -35,6 +35,14 @@ least=$(sed -n 's/.*--memory \([0-9]*\)M$/\1/p' err)
 expect 0 limits peak "$g" --device cpu --memory "${least}M" -k c0 dictionaries.parquet out.parquet >peak
 [ "$(cat peak)" -lt "$least" ] || fail "dictionaries.parquet took $(cat peak) MB of $least MB"
 
+# A row group that needs more than a GiB: the advice helps.
+if [ "${GPUSORT_SLOW-}" = 1 ]; then
+  limits large
+  expect 2 "$g" --device cpu --memory 1G -k key huge.parquet out.parquet
+  expect 2 "$g" --device cpu --memory "$(sed -n 's/.*--memory \([0-9]*M\)$/\1/p' err)" -k key huge.parquet out.parquet
+  expect 0 "$g" --device cpu --memory "$(sed -n 's/.*--memory \([0-9]*M\)$/\1/p' err)" -k key huge.parquet out.parquet
+fi
+
 # Rows that are larger than row groups: the copies of the libraries count, and freed memory goes back to the system.
 expect 0 limits peak "$g" --device cpu --threads 16 --memory 200M --row-group-size 256K -k key large.parquet out.parquet >peak
 [ "$(cat peak)" -lt 330 ] || fail "large.parquet took $(cat peak) MB"

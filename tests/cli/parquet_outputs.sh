@@ -134,6 +134,13 @@ says 'curve.parquet: not sorted: row [0-9]* sorts before the previous one; sort 
 expect 0 "$g" -k n:int words.parquet out.parquet
 says 'ordered as null, the first in row 2'
 
+# A column without a name is ordered by its type, as other columns are.
+"$python" -c 'import pyarrow as pa, pyarrow.parquet as pq; pq.write_table(pa.table({"": [2, 1]}), "unnamed.parquet")'
+expect 0 "$g" -k '""' unnamed.parquet out.parquet
+printf 'a,\n1,x9\n2,x10\n' >unnamed.csv
+expect 0 "$g" -k '""' unnamed.csv out.csv
+[ "$(tail -n 1 out.csv)" = 1,x9 ] || fail "$(cat out.csv)"
+
 # --explain describes files and keys.
 expect 0 "$g" --explain -k few:desc -k text in.parquet >said
 for words in '60000 rows in 6 row groups, snappy, by parquet-cpp' '4 columns: a INT64' 'few INT32 .*as int desc nulls-first' \
@@ -141,7 +148,7 @@ for words in '60000 rows in 6 row groups, snappy, by parquet-cpp' '4 columns: a 
   grep -q "$words" said || fail "no '$words' in $(cat said)"
 done
 expect 0 "$g" --explain words.parquet >said
-for words in 'key: all columns by their types' 'decoded to rows' 'the input is Parquet, whose decoded size is not known'; do
+for words in 'key: all columns by their types' 'decoded to rows' 'a file of columns, whose decoded size is not known'; do
   grep -q "$words" said || fail "no '$words' in $(cat said)"
 done
 nothing_left

@@ -1,7 +1,6 @@
 // labels: brief
 #include "io/codec/modules/parquet_memory.hpp"
 
-#include <arrow/status.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
