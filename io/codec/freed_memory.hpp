@@ -1,6 +1,7 @@
 // Gives memory that was freed back to the system. Start at FreedMemory.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -15,9 +16,9 @@ class FreedMemory {
   /// Call this after each piece of work that has allocated about `bytes` bytes. Now and then the call looks how much
   /// memory the process has, and gives freed memory back if this is more than the limit.
   void Count(std::size_t bytes) {
-    // Looking takes about 10 us.
-    constexpr std::size_t kStep = std::size_t{1} << 20;
-    counted_ += bytes;
+    // Looking takes about 10 us. Few bytes can stand for many: the places of rows that are kept elsewhere.
+    constexpr std::size_t kStep = std::size_t{1} << 20, kLeast = kStep / 16;
+    counted_ += std::max(bytes, kLeast);
     if (counted_ >= kStep) LookAndReturn();
   }
 
