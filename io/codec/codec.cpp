@@ -21,6 +21,7 @@ constexpr CodecFacts kFacts[] = {
     {Codec::kBgzf, "bgzf", "bgzip", ".bgz"}, {Codec::kBz2, "bz2", "bzip2", ".bz2"},
     {Codec::kXz, "xz", "xz", ".xz"},         {Codec::kZst, "zst", "zstd", ".zst"},
     {Codec::kLz4, "lz4", "lz4", ".lz4"},     {Codec::kParquet, "parquet", "", ""},
+    {Codec::kArrow, "arrow", "", ""},        {Codec::kArrowStream, "arrow-stream", "", ""},
 };
 
 const CodecFacts& FactsOf(Codec codec) {

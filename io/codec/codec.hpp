@@ -30,8 +30,8 @@ struct RowFile;
 /// - kProgram: the program of the option --compress-program
 /// - kNumbers: stores the differences of sorted numbers
 /// - kBgzf: gzip in blocks of at most 64 KiB, as bgzip writes it; only for files
-/// - kParquet: Parquet, which expands to rows (io/codec/row_schema.hpp); only for files
-enum class Codec { kNone, kGz, kBz2, kXz, kZst, kLz4, kProgram, kNumbers, kBgzf, kParquet };
+/// - kParquet, kArrow, kArrowStream: files of columns (ColumnFile), which expand to rows (io/codec/row_schema.hpp)
+enum class Codec { kNone, kGz, kBz2, kXz, kZst, kLz4, kProgram, kNumbers, kBgzf, kParquet, kArrow, kArrowStream };
 /// All compression methods of files.
 inline constexpr Codec kAllCodecs[] = {Codec::kNone, Codec::kGz,  Codec::kBz2, Codec::kXz,
                                        Codec::kZst,  Codec::kLz4, Codec::kBgzf};
@@ -40,12 +40,15 @@ inline constexpr Codec kAllCodecs[] = {Codec::kNone, Codec::kGz,  Codec::kBz2, C
 /// (RowSchema), and a row module decodes and encodes it (io/codec/row_module.hpp).
 struct ColumnFile {
   Codec codec;
-  const char* title;       ///< for messages
-  std::string_view magic;  ///< the bytes with which a file begins and ends
+  /// For messages. Formats with the same title have the same rows, so one can be read and the other one written.
+  std::string_view title;
+  std::string_view magic;  ///< the bytes with which a file begins and ends; empty: a name or an option tells the format
   /// True: a file says the least and the greatest value of its columns (RowSchema::ranges).
   bool has_ranges;
 };
-inline constexpr ColumnFile kColumnFiles[] = {{Codec::kParquet, "Parquet", "PAR1", true}};
+inline constexpr ColumnFile kColumnFiles[] = {{Codec::kParquet, "Parquet", "PAR1", true},
+                                              {Codec::kArrow, "Arrow", "ARROW1", false},
+                                              {Codec::kArrowStream, "Arrow", "", false}};
 
 /// Returns null if the codec is none of files of columns.
 constexpr const ColumnFile* FindColumnFile(Codec codec) {

@@ -40,6 +40,8 @@ Entry Linked(Codec codec) {
     case Codec::kProgram:
     case Codec::kNumbers:
     case Codec::kParquet:
+    case Codec::kArrow:
+    case Codec::kArrowStream:
       break;
   }
   throw Error(ErrorCode::kInternal, "unknown codec");

@@ -9,6 +9,8 @@
 #include "version.hpp"
 
 #pragma weak gpusort_rows_parquet
+#pragma weak gpusort_rows_arrow
+#pragma weak gpusort_rows_arrow_stream
 
 namespace gpusort {
 
@@ -20,7 +22,11 @@ struct Entry {
   const char* symbol;
   const RowModule* (*linked)();  ///< null: the module is not linked into this program
 };
-constexpr Entry kEntries[] = {{Codec::kParquet, "gpusort_rows_parquet", gpusort_rows_parquet}};
+constexpr Entry kEntries[] = {
+    {Codec::kParquet, "gpusort_rows_parquet", gpusort_rows_parquet},
+    {Codec::kArrow, "gpusort_rows_arrow", gpusort_rows_arrow},
+    {Codec::kArrowStream, "gpusort_rows_arrow_stream", gpusort_rows_arrow_stream},
+};
 static_assert(std::size(kEntries) == std::size(kColumnFiles));
 
 }  // namespace
@@ -32,7 +38,7 @@ const RowModule& LoadRows(Codec codec) {
   if (entry->linked != nullptr) return *entry->linked();
   std::atomic<const RowModule*>& loaded = all_loaded[static_cast<std::size_t>(entry - kEntries)];
   if (loaded != nullptr) return *loaded.load();
-  const Module module({.name = "module for Parquet",
+  const Module module({.name = "module for Parquet and Arrow",
                        .file = "gpusort_parquet.so",
                        .entry = entry->symbol,
                        .version = GPUSORT_ROWS_VERSION,

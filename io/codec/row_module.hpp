@@ -110,3 +110,5 @@ std::uint64_t RowEncoderBytes(const RowEncoderOptions& options);
 }  // namespace gpusort
 
 extern "C" __attribute__((visibility("default"))) const gpusort::RowModule* gpusort_rows_parquet();
+extern "C" __attribute__((visibility("default"))) const gpusort::RowModule* gpusort_rows_arrow();
+extern "C" __attribute__((visibility("default"))) const gpusort::RowModule* gpusort_rows_arrow_stream();

@@ -94,7 +94,7 @@ const FormatRow* FindColumnFormat(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   for (const FormatRow& row : kFormatRows) {
     const ColumnFile* const columns = FindColumnFile(row.codec);
-    if (columns == nullptr) continue;
+    if (columns == nullptr || columns->magic.empty()) continue;
     const std::string_view magic = columns->magic;
     std::string front(magic.size() + kBetween, '\0'), back(magic.size(), '\0');
     file.clear();

@@ -140,7 +140,7 @@ void RefuseForTable(const Typed& typed) {
 
 /// Throws an error for an option that a job of files of columns cannot have, or cannot have yet.
 void ResolveColumnFile(const Typed& typed, const FormatRow& row, JobSpec& spec) {
-  const std::string format = std::string("--format ") + row.name, title = FindColumnFile(row.codec)->title;
+  const std::string format = std::string("--format ") + row.name, title(FindColumnFile(row.codec)->title);
   const auto fail_yet = [&](const std::string& option) {
     FailUsage(option + " cannot be combined with " + format + " yet: leave it out");
   };
@@ -162,7 +162,13 @@ void ResolveColumnFile(const Typed& typed, const FormatRow& row, JobSpec& spec) 
   if (spec.order.debug) fail_yet("--debug");
   spec.source.codec = row.codec;
   if (spec.action == Action::kCheck) return;
-  spec.target.codec = row.codec;
+  const FormatRow* const output = FormatOfFile(spec.target.output);
+  const ColumnFile* const columns = output != nullptr ? FindColumnFile(output->codec) : nullptr;
+  if (columns != nullptr && columns->title != title) {
+    FailUsage(InQuotes(spec.target.output) + ": the inputs are " + title + ", and cannot be written as " +
+              std::string(columns->title) + " yet: give another extension");
+  }
+  spec.target.codec = columns != nullptr ? output->codec : row.codec;
   if (!typed.compress_given || typed.compress_text == "auto") return;
   const std::string why = LoadRows(row.codec).why_no_codec(typed.compress_text);
   if (!why.empty()) FailUsage("--compress: " + InQuotes(typed.compress_text) + ": " + why);

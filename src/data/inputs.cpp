@@ -278,7 +278,7 @@ void Inputs::Open(FileSystem& files, Input& input, CancelFlag& cancel, StreamFro
     if (once) LogInfo(EscapeName(input.path) + " is the output, too: all of it is read before anything is written");
   }
   if (const ColumnFile* const columns = FindColumnFile(input.codec); once && columns != nullptr) {
-    const std::string title = columns->title;
+    const std::string title(columns->title);
     throw Error(
         ErrorCode::kUsage,
         EscapeName(input.path) + (IsStreamSource(input.path)

@@ -63,6 +63,7 @@ enum Reads : unsigned {
   kReadsSqliteDump = 1024,
   kReadsSqlDump = 2048,  ///< a dump of any of these databases
   kReadsParquet = 4096,  ///< rows of Parquet, which a module decodes
+  kReadsArrow = 8192,    ///< rows of Arrow, which a module decodes
 };
 
 struct FormatRow {
@@ -136,6 +137,8 @@ inline constexpr FormatRow kFormatRows[] = {
     {"paragraphs", "", kReadsRows, ColumnNames::kFields, kTakesValues | kTakesSum, 0, -1, '\\', 0, "",
      MakeParagraphsFormat, FieldHint, "a field of a key twice", "an empty line may be missing between two records"},
     ColumnFileRow("parquet", ".parquet", kReadsParquet, kTakesRowGroups, Codec::kParquet),
+    ColumnFileRow("arrow", ".arrow .feather", kReadsArrow, 0, Codec::kArrow),
+    ColumnFileRow("arrow-stream", ".arrows", kReadsArrow, 0, Codec::kArrowStream),
     {"log", "", kReadsRows, ColumnNames::kFields, kTakesValues | kTakesTime | kTakesFields | kCountsBefore | kTakesSum,
      0, -1, '\\', 0, "", MakeFormat<LogsFormat>, LogHint, "", "", "time", false, true},
 };

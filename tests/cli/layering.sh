@@ -82,7 +82,7 @@ violations() (
         bad("only src/cli/parse_options.* and tools use Boost.Program_options")
       }
       if (name ~ /^boost\/iostreams/ && FILENAME !~ /^io\/codec\//) bad("only io/codec uses Boost.Iostreams")
-      if (name ~ /^(arrow|parquet)\// && FILENAME !~ /^io\/codec\/modules\/parquet/) {
+      if (name ~ /^(arrow|parquet)\// && FILENAME !~ /^io\/codec\/modules\/(arrow|parquet)/) {
         bad("only the module for Parquet uses Arrow")
       }
       if (name ~ /^spdlog\// && FILENAME !~ /^src\/base\/log\./) bad("only src/base/log.* uses spdlog")

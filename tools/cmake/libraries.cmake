@@ -109,9 +109,11 @@ endforeach()
 list(TRANSFORM codecs PREPEND gpusort_ OUTPUT_VARIABLE codec_modules)
 # The module for Parquet is built if Apache Arrow is there.
 if(TARGET gpusort_arrow)
-  add_library(gpusort_parquet MODULE io/codec/modules/kept_rows.cpp io/codec/modules/parquet.cpp
-                                     io/codec/modules/parquet_decoder.cpp io/codec/modules/parquet_encoder.cpp
-                                     io/codec/modules/parquet_footer.cpp io/codec/modules/parquet_group.cpp
+  add_library(gpusort_parquet MODULE io/codec/modules/arrow_decoder.cpp io/codec/modules/arrow_encoder.cpp
+                                     io/codec/modules/arrow_tables.cpp io/codec/modules/kept_rows.cpp
+                                     io/codec/modules/parquet.cpp io/codec/modules/parquet_decoder.cpp
+                                     io/codec/modules/parquet_encoder.cpp io/codec/modules/parquet_footer.cpp
+                                     io/codec/modules/parquet_group.cpp
                                      io/codec/modules/parquet_memory.cpp
                                      io/codec/modules/parquet_queue.cpp io/codec/modules/parquet_rows.cpp
                                      io/codec/row_schema.cpp)

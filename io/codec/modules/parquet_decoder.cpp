@@ -1,6 +1,5 @@
 // Decodes a Parquet file into rows. Several threads decode row groups, and the caller gets the rows in their order.
 #include <arrow/buffer.h>
-#include <arrow/io/interfaces.h>
 #include <arrow/io/memory.h>
 #include <arrow/memory_pool.h>
 #include <arrow/result.h>
@@ -27,6 +26,7 @@
 
 #include "io/codec/modules/kept_rows.hpp"
 #include "io/codec/modules/parquet.hpp"
+#include "io/codec/modules/parquet_files.hpp"
 #include "io/codec/modules/parquet_memory.hpp"
 #include "kernels/thread.hpp"
 
@@ -41,63 +41,6 @@ constexpr std::uint64_t kLeastColumnBytes = 16 << 10;
 constexpr std::uint64_t kMostStep = 1 << 16;
 constexpr std::int64_t kMostBuffer = 64 << 10, kLeastBuffer = 4 << 10;
 constexpr std::size_t kMostLevel = 255;
-
-/// The input for the libraries. An exception of RowFile::read becomes a Status here, and is thrown again afterwards.
-class SourceFile : public arrow::io::RandomAccessFile {
- public:
-  /// `pool` must outlive the object and the buffers that it gives.
-  SourceFile(RowFile file, arrow::MemoryPool* pool) : file_(std::move(file)), pool_(pool) {
-    set_mode(arrow::io::FileMode::READ);
-  }
-
-  arrow::Status Close() override { return arrow::Status::OK(); }
-  bool closed() const override { return false; }
-  arrow::Result<std::int64_t> Tell() const override { return arrow::Status::NotImplemented("Tell"); }
-  arrow::Status Seek(std::int64_t) override { return arrow::Status::NotImplemented("Seek"); }
-  arrow::Result<std::int64_t> Read(std::int64_t, void*) override { return arrow::Status::NotImplemented("Read"); }
-  arrow::Result<std::shared_ptr<arrow::Buffer>> Read(std::int64_t) override {
-    return arrow::Status::NotImplemented("Read");
-  }
-  arrow::Result<std::int64_t> GetSize() override { return static_cast<std::int64_t>(file_.size); }
-  arrow::Result<std::int64_t> ReadAt(std::int64_t position, std::int64_t bytes, void* out) override {
-    if (position < 0 || bytes < 0 || static_cast<std::uint64_t>(position) > file_.size) {
-      return arrow::Status::IOError("it points to byte ", position, " of ", file_.size);
-    }
-    const std::uint64_t count =
-        std::min(static_cast<std::uint64_t>(bytes), file_.size - static_cast<std::uint64_t>(position));
-    if (count == 0) return 0;
-    try {
-      return static_cast<std::int64_t>(
-          file_.read(static_cast<std::uint64_t>(position), {static_cast<std::byte*>(out), count}));
-    } catch (...) {
-      const std::lock_guard lock(mutex_);
-      if (!failure_) failure_ = std::current_exception();
-      return arrow::Status::IOError("the file cannot be read");
-    }
-  }
-  arrow::Result<std::shared_ptr<arrow::Buffer>> ReadAt(std::int64_t position, std::int64_t bytes) override {
-    // A damaged file may ask for more bytes than it has.
-    const std::int64_t most = static_cast<std::int64_t>(file_.size) - position;
-    ARROW_ASSIGN_OR_RAISE(
-        std::shared_ptr<arrow::ResizableBuffer> buffer,
-        arrow::AllocateResizableBuffer(std::clamp<std::int64_t>(bytes, 0, std::max<std::int64_t>(most, 0)), pool_));
-    ARROW_ASSIGN_OR_RAISE(const std::int64_t got, ReadAt(position, buffer->size(), buffer->mutable_data()));
-    ARROW_RETURN_NOT_OK(buffer->Resize(got));
-    return buffer;
-  }
-
-  std::uint64_t size() const { return file_.size; }
-  void RethrowFailure() {
-    const std::lock_guard lock(mutex_);
-    if (failure_) std::rethrow_exception(failure_);
-  }
-
- private:
-  const RowFile file_;
-  arrow::MemoryPool* const pool_;
-  std::mutex mutex_;
-  std::exception_ptr failure_;
-};
 
 RowColumn::Order OrderOf(const parquet::ColumnDescriptor& column) {
   using Order = RowColumn::Order;

@@ -1,6 +1,5 @@
 // Encodes rows to a Parquet file: parses the header of the rows, and divides the rows into row groups and these into
 // chunks. GroupQueue encodes the chunks.
-#include <arrow/io/interfaces.h>
 #include <arrow/util/compression.h>
 #include <parquet/exception.h>
 #include <parquet/metadata.h>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "io/codec/modules/parquet.hpp"
+#include "io/codec/modules/parquet_files.hpp"
 #include "io/codec/modules/parquet_memory.hpp"
 #include "io/codec/modules/parquet_queue.hpp"
 
@@ -60,39 +60,6 @@ NamedCodec ParseNamedCodec(const std::string& text) {
   }
   return {found->codec, level};
 }
-
-/// The output for the libraries. An exception of the sink becomes a Status here, and is thrown again afterwards.
-class SinkFile : public arrow::io::OutputStream {
- public:
-  explicit SinkFile(std::function<void(std::span<const std::byte>)> sink) : sink_(std::move(sink)) {
-    set_mode(arrow::io::FileMode::WRITE);
-  }
-
-  arrow::Status Close() override { return arrow::Status::OK(); }
-  bool closed() const override { return false; }
-  arrow::Result<std::int64_t> Tell() const override { return written_; }
-  arrow::Status Write(const void* data, std::int64_t bytes) override {
-    if (failure_) return arrow::Status::IOError("the output is given up");
-    try {
-      if (bytes > 0) sink_({static_cast<const std::byte*>(data), static_cast<std::size_t>(bytes)});
-    } catch (...) {
-      failure_ = std::current_exception();
-      return arrow::Status::IOError("the output cannot be written");
-    }
-    written_ += bytes;
-    return arrow::Status::OK();
-  }
-  using arrow::io::OutputStream::Write;
-
-  void RethrowFailure() {
-    if (failure_) std::rethrow_exception(failure_);
-  }
-
- private:
-  const std::function<void(std::span<const std::byte>)> sink_;
-  std::int64_t written_ = 0;
-  std::exception_ptr failure_;
-};
 
 /// Returns true for encodings that a column keeps if it has no dictionary.
 bool IsKept(parquet::Encoding::type encoding) {

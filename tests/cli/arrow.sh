@@ -1,0 +1,140 @@
+# Sorting Arrow files and streams: all types, nulls, nested columns, dictionaries, codecs, several inputs, limits of
+# memory, options and errors. pyarrow and polars make the inputs, and pyarrow reads the outputs.
+. "$2/tests/cli/common.sh.inc"
+. "$2/tests/cli/parquet.sh.inc"
+g=$bin/gpusort
+parquet_python 'Arrow'
+parquet_module 'Arrow'
+python=$GPUSORT_PYTHON
+check() { echo "$*" >>checks; }
+check_all() { "$python" "$src/tests/cli/arrow.py" check <checks && rm checks; }
+codec_of() {
+  "$python" - "$1" <<'END'
+import sys
+data = open(sys.argv[1], "rb").read()
+print("zstd" if b"\x28\xb5\x2f\xfd" in data else "lz4" if b"\x04\x22\x4d\x18" in data else "none")
+END
+}
+"$python" "$src/tests/cli/arrow.py" make 200
+
+# Files and streams, with each codec. The order of the rows and each type of a key.
+for codec in None lz4 zstd; do
+  expect 0 "$g" -k row:desc $codec.arrow out-$codec.arrow
+  check out-$codec.arrow row:desc : $codec.arrow
+  expect 0 "$g" -k row $codec.arrows out-$codec.arrows
+  check out-$codec.arrows row : $codec.arrow
+  [ "$(codec_of out-$codec.arrow)" = "$(codec_of $codec.arrow)" ] || fail "the codec of $codec.arrow is lost"
+done
+for key in $(seq 1 41); do
+  few && [ $((key % 6)) != 1 ] && continue
+  expect 0 "$g" -k c$key -k row:desc zstd.arrow key-$key.feather
+  check key-$key.feather c$key row:desc : zstd.arrow
+done
+for key in 54 55 56 57; do
+  expect 0 "$g" -k c$key:desc -k row lz4.arrow key-$key.arrow
+  check key-$key.arrow c$key:desc row : lz4.arrow
+done
+check_all
+check out-lz4.arrow row : lz4.arrow
+check_all 2>/dev/null && fail 'the check of an output found nothing'
+rm checks
+
+# Names and contents tell the format. A stream is written only by name or if the input is named so.
+cp None.arrows stream
+expect 0 "$g" --format arrow -k row:desc stream stream.arrow
+check stream.arrow row:desc : None.arrow
+expect 0 "$g" --format arrow-stream -k row:desc stream stream.out
+[ "$(head -c 6 stream.out)" != ARROW1 ] || fail 'the output is no stream'
+check stream.out row:desc : None.arrow
+cp None.arrow plain
+expect 0 "$g" -k row:desc plain - >plain.out
+check plain.out row:desc : None.arrow
+cp None.arrow same.arrow
+expect 0 "$g" -k row:desc -o same.arrow same.arrow
+check same.arrow row:desc : None.arrow
+if [ -e polars.arrow ]; then
+  expect 0 "$g" -k k polars.arrow polars-out.arrow
+  expect 0 "$g" -k k polars.arrows polars-out.arrows
+  "$python" - <<'END'
+import polars
+wanted = polars.read_ipc("polars.arrow").sort("k", nulls_last=True).with_columns(polars.col("c").cast(str))
+for got in polars.read_ipc("polars-out.arrow"), polars.read_ipc_stream("polars-out.arrows"):
+    assert got.with_columns(polars.col("c").cast(str)).equals(wanted), got
+END
+fi
+
+# Several inputs, an empty one, --check, --top, -u, -m, --split and --verify-output.
+expect 0 "$g" -k c3 -k row -o four.arrow None.arrow none.arrow one.arrow zstd.arrow
+check four.arrow c3 row : None.arrow none.arrow one.arrow zstd.arrow
+expect 0 "$g" -k row none.arrow empty.arrow
+check empty.arrow row : none.arrow
+check_all
+expect 1 "$g" --check -k k small.arrow
+expect 0 "$g" -k k small.arrow sorted.arrow
+expect 0 "$g" --check -k k sorted.arrow
+expect 0 "$g" -m -k k -o merged.arrow sorted.arrow sorted.arrow
+check merged.arrow k : sorted.arrow sorted.arrow
+expect 0 "$g" -u -k k -o unique.arrow sorted.arrow sorted.arrow
+check unique.arrow k : sorted.arrow
+expect 0 "$g" --verify-output -k c12:desc zstd.arrow verified.arrow
+expect 0 "$g" --top 2 -k k:desc small.arrow top.arrow
+expect 0 "$g" --split 3 -k k large.arrow -o part
+"$python" - <<'END'
+import pyarrow.ipc as ipc
+assert ipc.open_file("top.arrow").read_all()["k"].to_pylist() == [3, 2]
+parts = [ipc.open_file(f"part-{i}.arrow").read_all()["k"].to_pylist() for i in range(3)]
+assert parts[0] + parts[1] + parts[2] == sorted(n * 7919 % 300007 for n in range(300000))
+END
+expect 0 "$g" --explain -k k large.arrow out.arrow >explained
+grep -q '300 record batches, lz4' explained || fail "$(cat explained)"
+
+# Memory: a spill gives the same bytes with any number of threads, and one large batch is refused if it does not fit.
+for threads in 1 2 5; do
+  expect 0 "$g" --device cpu --memory 48M --threads $threads -k k large.arrow spilled-$threads.arrow
+  cmp spilled-1.arrow spilled-$threads.arrow || fail "--threads $threads gives other bytes"
+done
+check spilled-1.arrow k : large.arrow
+expect 0 "$g" --device cpu -k k batch.arrow batch-out.arrow
+check batch-out.arrow k : large.arrow
+check_all
+expect 2 "$g" --device cpu --memory 24M --threads 1 -k k batch.arrow out.arrow
+says 'a record batch takes too much memory: give at least --memory'
+
+# Codecs.
+expect 0 "$g" --compress zstd:5 -k k batch.arrow out.arrow
+[ "$(codec_of out.arrow)" = zstd ] || fail 'the output is not zstd'
+expect 0 "$g" --compress none -k row zstd.arrow out.arrow
+[ "$(codec_of out.arrow)" = none ] || fail 'the output is compressed'
+expect 2 "$g" --compress snappy -k k small.arrow out.arrow
+says "'snappy': Arrow is compressed by none, lz4 or zstd"
+
+# What cannot be done.
+for name in union interval runs none empty nothing inside; do
+  expect 3 "$g" -k k refused-$name.arrow out.arrow
+  says "column 'bad' of .* cannot be sorted"
+done
+expect 3 "$g" -k k -o out.arrow small.arrow other.arrow
+says "column 2 is 't' of string and of large_string"
+expect 2 "$g" -k k small.arrow out.parquet
+says 'the inputs are Arrow, and cannot be written as Parquet yet'
+expect 2 "$g" -k k try.parquet out.arrow
+says 'the inputs are Parquet, and cannot be written as Arrow yet'
+expect 2 "$g" -k k -o out.arrow small.arrow try.parquet
+says 'means arrow, and .* means parquet'
+expect 2 "$g" -k k --row-group-size 1M small.arrow out.arrow
+expect 2 "$g" -k 'zorder(k,t)' small.arrow out.arrow
+says 'curves are keys of Parquet'
+expect 2 "$g" -k c42 None.arrow out.arrow
+says 'lists and maps'
+expect 2 "$g" -k k --format arrow - out.arrow <small.arrow
+says 'Arrow is read from its end'
+printf 'FEA1....FEA1' >old.feather
+expect 3 "$g" -k k old.feather out.arrow
+says 'a Feather file of version 1'
+printf 'no Arrow at all' >text.arrow
+expect 3 "$g" -k k text.arrow out.arrow
+
+# Damaged files.
+"$python" "$src/tests/cli/arrow.py" damage zstd.arrow "$g" $(few && echo 8 || echo 40)
+"$python" "$src/tests/cli/arrow.py" damage None.arrow "$g" $(few && echo 8 || echo 40)
+"$python" "$src/tests/cli/arrow.py" damage lz4.arrows "$g" $(few && echo 8 || echo 40)
