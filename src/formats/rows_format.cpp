@@ -448,13 +448,22 @@ void RowsFormat::PutCurve(std::size_t k, const std::vector<Field>& fields, Field
 }
 
 void RowsFormat::JoinHeader(std::vector<std::byte>& known, RecordSpan header) const {
-  if (!table_.has_curve() || known.empty() || header.empty()) return;
+  if (known.empty() || header.empty()) return;
   RowSchema joined = RowSchema::Parse(known);
   const RowSchema other = RowSchema::Parse(header);
-  if (joined.ranges.size() != other.ranges.size()) return;
-  const std::vector<RowRange> before = joined.ranges;
-  for (std::size_t i = 0; i < before.size(); ++i) joined.ranges[i].Widen(other.ranges[i]);
-  if (joined.ranges != before) known = joined.Header();
+  // The largest input tells most about the rows of all.
+  bool adds = other.rows > joined.rows;
+  if (adds) {
+    joined.rows = other.rows;
+    joined.row_bytes = other.row_bytes;
+    joined.stored_bytes = other.stored_bytes;
+  }
+  if (table_.has_curve() && joined.ranges.size() == other.ranges.size()) {
+    const std::vector<RowRange> before = joined.ranges;
+    for (std::size_t i = 0; i < before.size(); ++i) joined.ranges[i].Widen(other.ranges[i]);
+    adds = adds || joined.ranges != before;
+  }
+  if (adds) known = joined.Header();
 }
 
 std::string RowsFormat::DescribeInput(RecordSpan front, const ScanState&) const {
@@ -489,7 +498,7 @@ std::string RowsFormat::DescribeKeys() const {
 }
 
 std::uint64_t RowsFormat::PutKeys(RecordSpan records, ScanState&, Scratch& scratch, FieldWriter& out,
-                                     KeyTally& tally) const {
+                                  KeyTally& tally) const {
   const auto begin = LoadLittle<std::uint32_t>({reinterpret_cast<const char*>(records.data()), kRowSizeBytes});
   const std::uint64_t size = begin & ~KeptRow::kFlag;
   RecordSpan row = records.first(size);

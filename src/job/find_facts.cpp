@@ -110,10 +110,12 @@ std::uint64_t KeptRowBytes(const JobSpec& spec, const Inputs& inputs, std::uint6
   const bool columns = IsColumnFile(spec.target.codec) && spec.source.codec == spec.target.codec;
   if (whole_rows || !columns || inputs.header().empty() || !inputs.format().KeptColumns()) return 0;
   const RowSchema schema = RowSchema::Parse(inputs.header());
-  // A smaller row travels as fast as a reference to it.
+  // A smaller row travels as fast as a reference to it. The columns of the keys go with the reference.
   constexpr std::uint64_t kLeastRow = 32, kSpare = std::uint64_t{64} << 20;
-  if (schema.row_bytes < kLeastRow || schema.stored_bytes == 0) return 0;
-  const double growth = static_cast<double>(schema.rows * schema.row_bytes) / static_cast<double>(schema.stored_bytes);
+  const std::size_t keys = inputs.format().KeptColumns()->size(), all = schema.columns.size();
+  if (schema.row_bytes * (all - keys) / all < kLeastRow || schema.stored_bytes == 0) return 0;
+  const double rows = static_cast<double>(schema.rows) * static_cast<double>(schema.row_bytes);
+  const double growth = rows / static_cast<double>(schema.stored_bytes);
   const double bytes = static_cast<double>(inputs.stored_bytes()) * growth * 1.25 + static_cast<double>(kSpare);
   return bytes <= static_cast<double>(limit / 4) ? static_cast<std::uint64_t>(bytes) : 0;
 }

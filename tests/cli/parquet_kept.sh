@@ -25,11 +25,12 @@ table = pa.table({
     "group": some(lambda: {"a": chance.randrange(9), "b": chance.choice([None, "x"])})})
 pq.write_table(table.slice(0, 12000), "one.parquet", row_group_size=5000)
 pq.write_table(table.slice(12000), "two.parquet", row_group_size=3000, compression="zstd")
-# The first row group lets the program expect rows of some 50 bytes.
+pq.write_table(table.slice(0, 0), "none.parquet")
+# The first row group lets the program expect rows of some 80 bytes.
 long = 120000
 keys = list(range(long))
 chance.shuffle(keys)
-texts = ["short"] * 5000 + [f"{key % 100:0>1000}" for key in keys[5000:]]
+texts = ["short" * 8] * 5000 + [f"{key % 100:0>1000}" for key in keys[5000:]]
 pq.write_table(pa.table({"key": keys, "row": range(long), "again": range(long), "text": texts}), "long.parquet",
                row_group_size=5000, compression="zstd")
 END_OF_MAKE
@@ -52,6 +53,10 @@ for option in '-u' '--top 9' '--verify-output' '--split 2' '--keep-order -u' '-m
   # shellcheck disable=SC2086
   kept_as 'travel' --memory 450M -k number $option -o out.parquet one.parquet
 done
+
+# An empty input does not hide how large the rows are, and rows that are hardly more than their keys do not stay.
+kept_as 'stay in memory' --memory 450M -k number -o out.parquet none.parquet one.parquet
+kept_as 'travel' --memory 450M -k row -k text -k number -k real -k money -o out.parquet none.parquet
 
 # Limits and statistics are those of the rows, and not those of the references to them.
 for memory in 64M 450M; do

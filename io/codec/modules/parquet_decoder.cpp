@@ -893,7 +893,8 @@ class OpenFile {
       if (column.levels == RowColumn::Levels::kRepeated) value += 2;
       bytes += value * values / static_cast<double>(group->num_rows());
     }
-    return static_cast<std::uint64_t>(bytes);
+    constexpr double kMost = std::uint64_t{1} << 32;
+    return static_cast<std::uint64_t>(std::min(bytes, kMost));
   }
 
   /// Sets schema_.ranges.

@@ -151,22 +151,23 @@ void GroupQueue::Divide(Group& group, Lock& lock) {
     spare_rows_.pop_back();
   }
   lock.unlock();
-  std::uint64_t bytes = 0;
+  const std::uint64_t before = chunk.memory;
   if (store_ != nullptr) {
-    bytes -= chunk.rows.capacity();
     gathered.clear();
     GatherRows(chunk.rows, *store_, gathered);
     chunk.rows = std::move(gathered);
-    bytes += chunk.rows.capacity();
+    chunk.memory = MemoryOf(chunk.rows);
   }
   for (std::size_t i = 0; i < chunk.parts.size(); ++i) {
     const auto type = file_.schema.Column(static_cast<int>(i))->physical_type();
     if (!chunk.parts[i]) chunk.parts[i] = MakeColumnPart(schema_.columns[i], type);
   }
   DivideRows(chunk.rows, schema_, chunk.parts);
+  std::uint64_t bytes = chunk.memory;
   for (const auto& part : chunk.parts) bytes += part->bytes();
   lock.lock();
   bytes_ += bytes;
+  bytes_ -= before;
   chunk.divided = true;
   for (std::size_t i = 0; i < group.columns.size(); ++i) Offer(group, i);
   work_.notify_all();

@@ -146,10 +146,6 @@ class TypedPart : public ColumnPart {
   RawVector<Stored> values_;
 };
 
-}  // namespace
-
-namespace {
-
 bool IsKeptRow(std::span<const std::byte> bytes) {
   return (bytes[kRowSizeBytes - 1] & std::byte{0x80}) != std::byte{0};
 }
