@@ -189,8 +189,8 @@ def numbers_of(array, descending):
     else:
         raw = [one.encode() if isinstance(one, str) else one for one in array.to_pylist()]
     valid = array.is_valid().to_pylist()
-    order = {one: i for i, one in enumerate(sorted({one for one, there in zip(raw, valid) if there}))}
-    keys = [order[one] if there else len(order) for one, there in zip(raw, valid)]
+    order = {one: i for i, one in enumerate(sorted({one for one, there in zip(raw, valid, strict=True) if there}))}
+    keys = [order[one] if there else len(order) for one, there in zip(raw, valid, strict=True)]
     return [-key for key in keys] if descending else keys
 
 
@@ -207,7 +207,7 @@ def check(words):
         keys.append(numbers_of(wanted[names.index(name)], way == "desc"))
     order = sorted(range(len(wanted[0])), key=lambda row: [key[row] for key in keys])
     got.validate(full=True)
-    for field, array, name in zip(inputs[0][0].schema, wanted, names):
+    for field, array, name in zip(inputs[0][0].schema, wanted, names, strict=True):
         there = got.schema.field(name)
         assert there.type == array.type and str(there.type) == str(array.type), (field, there)
         assert there.nullable == field.nullable and there.metadata == field.metadata, (field, there)
@@ -245,7 +245,7 @@ def damage(path, gpusort, count):
         with open("bad.arrow", "wb") as file:
             file.write(bad)
         command = [gpusort, "--device", "cpu", "--memory", "200M", "--force", "-k", "row", "bad.arrow", "bad-out.arrow"]
-        run = subprocess.run(command, capture_output=True, timeout=60, check=False)
+        run = subprocess.run(command, capture_output=True, timeout=600, check=False)
         assert run.returncode in (0, 2, 3), (number, run.returncode, run.stderr)
         codes.add(run.returncode)
     assert 3 in codes, codes

@@ -108,8 +108,8 @@ def make() -> None:
     blocks = [block[i * 1000 :] + block[: i * 1000] for i in range(80)]
     pq.write_table(pa.table({"key": [i * 7919 % 80 for i in range(80)], "value": blocks}), "large.parquet", row_group_size=6)
     # An output with many row groups of many columns.
-    few = {f"c{i}": [(row * 7919 + i) % 4000 for row in range(4000)] for i in range(500)}
-    pq.write_table(pa.table(few), "groups.parquet", use_dictionary=False, row_group_size=500)
+    narrow = {f"c{i}": [(row * 7919 + i) % 4000 for row in range(4000)] for i in range(500)}
+    pq.write_table(pa.table(narrow), "groups.parquet", use_dictionary=False, row_group_size=500)
     # Equal columns with other field ids.
     for name, ids in (("id1", "1"), ("id2", "2"), ("id0", None)):
         field = pa.field("key", pa.int64(), metadata={"PARQUET:field_id": ids} if ids else None)
