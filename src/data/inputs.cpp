@@ -86,10 +86,8 @@ class Inputs::Stream {
  private:
   std::unique_ptr<Decoder> MakeDecoder() {
     DecoderLimits limits = inputs_.options_.limits;
-    if (inputs_.store_ != nullptr) {
-      limits.store = inputs_.store_;
-      limits.key_columns = inputs_.format().KeptColumns().value();
-    }
+    limits.store = inputs_.store_;
+    limits.key_columns = inputs_.key_columns_;
     const auto count = [this](std::uint64_t got) { inputs_.stored_read_.fetch_add(got, std::memory_order_relaxed); };
     if (input_.file) {
       return std::make_unique<Decoder>(input_.codec, EscapeName(input_.path), input_.stored(count), limits);

@@ -178,9 +178,12 @@ class Inputs {
   std::span<const std::byte> Read(const InputRange& range, std::span<std::byte> buffer) const;
 
   /// Lets the decoders of files of columns keep their rows in `store`, so that ReadStream() reads references to the
-  /// rows (io/codec/row_schema.hpp). Call this before ReadStream(), and only if RecordFormat::KeptColumns() returns
-  /// columns.
-  void KeepRows(std::shared_ptr<RowStore> store) { store_ = std::move(store); }
+  /// rows (io/codec/row_schema.hpp). `key_columns` are those of RecordFormat::KeptColumns(). Call this before
+  /// ReadStream().
+  void KeepRows(std::shared_ptr<RowStore> store, std::vector<std::uint32_t> key_columns) {
+    store_ = std::move(store);
+    key_columns_ = std::move(key_columns);
+  }
   /// Returns the store of KeepRows(), or null.
   std::shared_ptr<const RowStore> kept_rows() const { return store_; }
 
@@ -227,6 +230,8 @@ class Inputs {
   const InputOptions options_;
   InputHeader header_;
   std::shared_ptr<RowStore> store_;
+  // The format cannot be asked later: another thread may be reading a header with it.
+  std::vector<std::uint32_t> key_columns_;
   std::vector<Input> inputs_;
   bool rereadable_ = true, compressed_ = false;
   bool direct_ = false;

@@ -66,7 +66,10 @@ SortContext::SortContext(const JobSpec& spec, CancelFlag& cancel, FileSystem& fi
   // If the header is known, a key that names no column is refused here, before any work.
   open.ordered.ReadHeader(open.inputs.header());
   facts.asked.kept_bytes = KeptRowBytes(spec, open.inputs, open.memory.limit());
-  if (facts.asked.kept_bytes > 0) open.inputs.KeepRows(MakeRowStore(spec.target.codec, facts.asked.kept_bytes));
+  if (facts.asked.kept_bytes > 0) {
+    open.inputs.KeepRows(MakeRowStore(spec.target.codec, facts.asked.kept_bytes),
+                         open.ordered.format().KeptColumns().value());
+  }
   ShareMemory();
   ring = MakeRing(facts, sorting.shares);
   // The memory of the header is reserved already. The stage that makes keys reserves its own.

@@ -58,6 +58,23 @@ done
 kept_as 'stay in memory' --memory 450M -k number -o out.parquet none.parquet one.parquet
 kept_as 'travel' --memory 450M -k row -k text -k number -k real -k money -o out.parquet none.parquet
 
+# The threads that read and that make keys come to a new input at about the same time.
+"$python" - <<'END_OF_MANY'
+import pyarrow as pa
+import pyarrow.parquet as pq
+for i in range(100):
+    rows = range(i * 50, i * 50 + 50)
+    pq.write_table(pa.table({"row": rows, "pad": ["x" * 60] * 50, "key": [row * 7919 % 1009 for row in rows]}), f"many{i}.parquet")
+END_OF_MANY
+for _ in 1 2 3 4 5; do
+  expect 0 "$g" --memory 450M -k key -o out.parquet many?.parquet many??.parquet
+  "$python" - <<'END_OF_CHECK'
+import pyarrow.parquet as pq
+found = pq.read_table("out.parquet")
+assert found["row"].to_pylist() == sorted(range(5000), key=lambda row: row * 7919 % 1009)
+END_OF_CHECK
+done
+
 # Limits and statistics are those of the rows, and not those of the references to them.
 for memory in 64M 450M; do
   expect 3 "$g" --memory $memory --max-expanded 500K -k row -o out.parquet one.parquet
