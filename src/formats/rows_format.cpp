@@ -306,7 +306,7 @@ void RowsFormat::CheckKeyColumn(const ColumnKey& key, const RowColumn& column) c
 
 void RowsFormat::PlanFields() {
   std::vector<KeyColumns::Wanted> places;
-  if (table_.keys.empty()) {
+  if (table_.keys.empty() && !table_.shuffle) {
     for (std::size_t i = 0; i < schema_.columns.size(); ++i) places.push_back({i, i, 0});
   } else {
     places = wanted_.by_column;

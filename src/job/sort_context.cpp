@@ -199,7 +199,9 @@ std::string SortContext::PlanText(const std::string& formats) const {
   text += formats;
   if (const std::string keys = open.ordered.format().DescribeKeys(); !keys.empty()) text += TableRow("keys", keys);
   if (IsColumnFile(spec.target.codec)) {
-    text += TableRow("row groups", "end at " + FormatBytes(facts.asked.group_bytes) + ", encoded");
+    // Arrow has no row groups.
+    if (FindColumnFile(spec.target.codec)->has_ranges)
+      text += TableRow("row groups", "end at " + FormatBytes(facts.asked.group_bytes) + ", encoded");
     text += TableRow("rows", facts.asked.kept_bytes == 0
                                  ? "travel with their keys"
                                  : "stay in memory, at most " + FormatBytes(facts.asked.kept_bytes) +

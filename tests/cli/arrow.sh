@@ -134,6 +134,37 @@ says 'a Feather file of version 1'
 printf 'no Arrow at all' >text.arrow
 expect 3 "$g" -k k text.arrow out.arrow
 
+# A stream that another one follows, rows without columns, dictionaries inside of others, and unknown types.
+"$python" - <<'END_OF_MAKE'
+import pyarrow as pa
+def write(name, table):
+    with pa.ipc.new_stream(name, table.schema) as stream:
+        stream.write_table(table)
+words = pa.array(["a", "b", "a"]).dictionary_encode()
+for i in "12":
+    write(f"s{i}.arrows", pa.table({"k": [3, 1, 2]}))
+    write(f"x{i}.arrows", pa.table({"k": [3, 1, 2]}, schema=pa.schema(
+        [pa.field("k", pa.int64(), metadata={"ARROW:extension:name": f"foo{i}"})])))
+write("bad1.arrows", pa.table({"bad": pa.StructArray.from_arrays([words], ["w"])}))
+write("bad2.arrows", pa.table({"bad": pa.ExtensionArray.from_storage(pa.opaque(words.type, "x", "v"), words)}))
+empty = pa.RecordBatch.from_struct_array(pa.array([{}, {}, {}], pa.struct([])))
+with pa.ipc.new_stream("nothing.arrows", empty.schema) as stream:
+    stream.write_batch(empty)
+END_OF_MAKE
+cat s1.arrows s2.arrows >both.arrows
+expect 3 "$g" -k k both.arrows out.arrow
+says 'other data after the end of the stream, at offset'
+expect 0 "$g" -k k -o out.arrows s1.arrows s2.arrows
+for i in 1 2; do
+  expect 3 "$g" bad$i.arrows out.arrow
+  says "column 'bad' of .* cannot be sorted: rows cannot hold dictionaries inside of"
+done
+expect 3 "$g" nothing.arrows out.arrow
+says 'it has no columns'
+expect 3 "$g" -k k -o out.arrow x1.arrows x2.arrows
+says "column 1 is 'k' of int64 as foo1 and of int64 as foo2"
+expect 0 "$g" --shuffle -o out.arrow s1.arrows
+
 # Damaged files.
 "$python" "$src/tests/cli/arrow.py" damage zstd.arrow "$g" $(few && echo 8 || echo 40)
 "$python" "$src/tests/cli/arrow.py" damage None.arrow "$g" $(few && echo 8 || echo 40)

@@ -58,6 +58,15 @@ done
 kept_as 'stay in memory' --memory 450M -k number -o out.parquet none.parquet one.parquet
 kept_as 'travel' --memory 450M -k row -k text -k number -k real -k money -o out.parquet none.parquet
 
+# Without keys there is nothing to go with references: the rows travel.
+kept_as 'travel' --memory 450M --shuffle --seed 5 -o out.parquet one.parquet
+expect 0 "$g" --memory 450M --shuffle --seed 5 -o out.parquet one.parquet
+"$python" - <<'END_OF_CHECK'
+import pyarrow.parquet as pq
+found, rows = pq.read_table("out.parquet"), pq.read_table("one.parquet")
+assert found["row"] != rows["row"] and found.sort_by("row")["text"] == rows["text"]
+END_OF_CHECK
+
 # The threads that read and that make keys come to a new input at about the same time.
 "$python" - <<'END_OF_MANY'
 import pyarrow as pa

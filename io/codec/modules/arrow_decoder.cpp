@@ -6,6 +6,7 @@
 #include <arrow/ipc/options.h>
 #include <arrow/ipc/reader.h>
 #include <arrow/util/byte_size.h>
+#include <arrow/util/key_value_metadata.h>
 
 #include <algorithm>
 #include <cstring>
@@ -23,6 +24,8 @@ namespace gpusort {
 namespace {
 
 constexpr char kMagic[] = "ARROW1";
+/// The metadata of a field that has the name of an extension type.
+constexpr char kUnknownType[] = "ARROW:extension:name";
 constexpr std::int64_t kMagicBytes = 6, kFirstMessage = 8;
 
 /// The memory of record batches. Refuses buffers over a limit.
@@ -197,9 +200,8 @@ class ArrowDecoder : public RowDecoder {
       about_ = std::to_string(file_->num_record_batches()) + " record batch" +
                (file_->num_record_batches() == 1 ? "" : "es");
     } else {
-      const auto stream =
-          Take(arrow::io::RandomAccessFile::GetStream(source_, 0, static_cast<std::int64_t>(source_->size())));
-      stream_ = Take(arrow::ipc::RecordBatchStreamReader::Open(stream, options));
+      bytes_ = Take(arrow::io::RandomAccessFile::GetStream(source_, 0, static_cast<std::int64_t>(source_->size())));
+      stream_ = Take(arrow::ipc::RecordBatchStreamReader::Open(bytes_, options));
       header.schema = stream_->schema();
       about_ = "a stream of record batches";
     }
@@ -222,9 +224,14 @@ class ArrowDecoder : public RowDecoder {
     const parquet::SchemaDescriptor& parquet = *tables_->parquet().schema();
     for (std::size_t i = 0; i < schema.columns.size(); ++i) {
       const int number = parquet.group_node()->FieldIndex(*parquet.GetColumnRoot(static_cast<int>(i)));
-      const arrow::DataType& type = *tables_->output()->field(number)->type();
-      // The text tells columns apart whose types are alike for Parquet, such as string and large_string.
+      const arrow::Field& field = *tables_->output()->field(number);
+      const arrow::DataType& type = *field.type();
+      // The text tells columns apart whose types are alike for Parquet, such as string and large_string, or types that
+      // the libraries do not know.
       schema.columns[i].type_text = type.ToString();
+      if (field.HasMetadata() && field.metadata()->Contains(kUnknownType)) {
+        schema.columns[i].type_text += " as " + TakeArrow(field.metadata()->Get(kUnknownType));
+      }
       if (!schema.columns[i].nested) schema.columns[i].type = TypeOf(type, schema.columns[i].type);
     }
     given_ = schema.Header();
@@ -295,6 +302,11 @@ class ArrowDecoder : public RowDecoder {
       if (read_ < file_->num_record_batches()) batch = Take(file_->ReadRecordBatch(read_));
     } else {
       batch = Take(stream_->Next());
+      const std::int64_t at = Take(bytes_->Tell());
+      if (!batch && at < static_cast<std::int64_t>(source_->size())) {
+        throw Refusal{"other data after the end of the stream, at offset " + std::to_string(at) +
+                      "; give several streams as several inputs"};
+      }
     }
     ++read_;
     return batch;
@@ -356,6 +368,7 @@ class ArrowDecoder : public RowDecoder {
   const std::shared_ptr<SourceFile> source_;
   std::shared_ptr<arrow::ipc::RecordBatchFileReader> file_;
   std::shared_ptr<arrow::ipc::RecordBatchStreamReader> stream_;  ///< if `file_` is null
+  std::shared_ptr<arrow::io::InputStream> bytes_;                ///< of `stream_`
   std::optional<ArrowTables> tables_;
   std::string about_, header_;
   int read_ = 0;                               ///< how many record batches were read

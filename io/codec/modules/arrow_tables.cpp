@@ -53,18 +53,23 @@ arrow::Result<TypePtr> WithChildren(const DataType& type, const arrow::FieldVect
   return arrow::Status::NotImplemented("rows cannot hold ", type.ToString());
 }
 
-/// Returns the type without dictionaries.
+bool HasDictionary(const DataType& type) {
+  if (type.id() == Type::DICTIONARY) return true;
+  if (type.id() == Type::EXTENSION) {
+    return HasDictionary(*static_cast<const arrow::ExtensionType&>(type).storage_type());
+  }
+  return std::ranges::any_of(type.fields(), [](const auto& field) { return HasDictionary(*field->type()); });
+}
+
+/// Returns the type without a dictionary. Slices of a column share the dictionaries inside of groups and lists, so each
+/// slice would need all their values.
 arrow::Result<TypePtr> PlainType(const TypePtr& type) {
-  if (type->id() == Type::DICTIONARY) {
-    return PlainType(static_cast<const arrow::DictionaryType&>(*type).value_type());
+  const bool is_dictionary = type->id() == Type::DICTIONARY;
+  TypePtr plain = is_dictionary ? static_cast<const arrow::DictionaryType&>(*type).value_type() : type;
+  if (HasDictionary(*plain)) {
+    return arrow::Status::NotImplemented("rows cannot hold dictionaries inside of groups, lists and extension types");
   }
-  if (type->num_fields() == 0) return type;
-  arrow::FieldVector children;
-  for (const auto& field : type->fields()) {
-    ARROW_ASSIGN_OR_RAISE(TypePtr child, PlainType(field->type()));
-    children.push_back(field->WithType(std::move(child)));
-  }
-  return WithChildren(*type, children);
+  return plain;
 }
 
 /// Returns a type with the same buffers as the plain type `type`, which Parquet gives back exactly.
@@ -173,6 +178,7 @@ ArrowTables::ArrowTables(const std::shared_ptr<arrow::Schema>& schema, arrow::Me
 
 arrow::Status ArrowTables::Open(const std::shared_ptr<arrow::Schema>& schema) {
   arrow::FieldVector output, tables;
+  if (schema->num_fields() == 0) return arrow::Status::Invalid("it has no columns, so there is nothing to sort");
   for (const auto& field : schema->fields()) {
     ARROW_ASSIGN_OR_RAISE(const TypePtr plain, PlainType(field->type()));
     ARROW_ASSIGN_OR_RAISE(TypePtr table, TableType(*plain));
