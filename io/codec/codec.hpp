@@ -50,7 +50,7 @@ inline constexpr ColumnFile kColumnFiles[] = {{Codec::kParquet, "Parquet", "PAR1
                                               {Codec::kArrow, "Arrow", "ARROW1", false},
                                               {Codec::kArrowStream, "Arrow", "", false}};
 
-/// Returns null if the codec is none of files of columns.
+/// Returns the format of files of columns with this codec, or null if the codec is another one.
 constexpr const ColumnFile* FindColumnFile(Codec codec) {
   for (const ColumnFile& file : kColumnFiles) {
     if (file.codec == codec) return &file;

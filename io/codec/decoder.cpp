@@ -332,10 +332,10 @@ class Decoder::Rows {
     }
   }
 
-  const Codec codec_;
   /// Returns the size of the rows in the store, which has those of earlier inputs, too.
   std::uint64_t KeptBytes() const { return limits_.store == nullptr ? 0 : limits_.store->kept().row_bytes; }
 
+  const Codec codec_;
   const std::string path_;
   const DecoderLimits limits_;
   const std::uint64_t kept_before_ = KeptBytes();

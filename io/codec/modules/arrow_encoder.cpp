@@ -75,7 +75,7 @@ class ArrowEncoder : public RowEncoder {
       throw Error(ErrorCode::kInternal, "the rows of the output end inside a row");
     if (whole_ > 0) Queue();
     while (!ring_.empty()) WriteOldest();
-    Run([&] { PARQUET_THROW_NOT_OK(writer_->Close()); });
+    RunForOutput("Arrow", *out_, [&] { PARQUET_THROW_NOT_OK(writer_->Close()); });
     ring_.Stop();
   }
 
@@ -86,23 +86,13 @@ class ArrowEncoder : public RowEncoder {
     arrow::ipc::IpcPayload payload;
   };
 
-  template <typename Step>
-  void Run(Step step) {
-    try {
-      Guarded(step, [] { return std::string(); });
-    } catch (const Refusal& refusal) {
-      out_->RethrowFailure();
-      throw Error(ErrorCode::kIo, "the Arrow output cannot be encoded: " + refusal.why);
-    }
-  }
-
   /// Opens the output if `held_` has the whole header, and removes the header.
   bool Open() {
     const std::uint64_t bytes = RowSchema::HeaderBytes(held_);
     if (bytes == 0) return false;
     schema_ = RowSchema::Parse(std::span(held_).first(bytes));
     held_.erase(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(bytes));
-    Run([&] {
+    RunForOutput("Arrow", *out_, [&] {
       const ArrowHeader header = TakeArrow(ArrowHeader::Parse(schema_.file));
       tables_.emplace(header.schema, &pool_);
       const ArrowCodec codec = named_.value_or(ArrowCodec{header.codec, {}});
@@ -175,7 +165,7 @@ class ArrowEncoder : public RowEncoder {
   }
 
   void WriteOldest() {
-    Run([&] {
+    RunForOutput("Arrow", *out_, [&] {
       Slot& slot = ring_.Oldest(own_);
       PARQUET_THROW_NOT_OK(writer_->WritePayload(slot.payload));
       slot.payload = {};

@@ -109,23 +109,13 @@ class ParquetEncoder : public RowEncoder {
 
   void Finish() override {
     if (!queue_ || !held_.empty()) throw Error(ErrorCode::kInternal, "the rows of the output end inside a row");
-    Run([&] {
+    RunForOutput("Parquet", *out_, [&] {
       if (!chunk_.empty()) queue_->Add(std::move(chunk_), true);
       queue_->Finish();
     });
   }
 
  private:
-  template <typename Step>
-  void Run(Step step) {
-    try {
-      Guarded(step, [] { return std::string(); });
-    } catch (const Refusal& refusal) {
-      out_->RethrowFailure();
-      throw Error(ErrorCode::kIo, "the Parquet output cannot be encoded: " + refusal.why);
-    }
-  }
-
   /// Opens the output if `held_` has the whole header. Writes the rows after it.
   void Open() {
     const std::uint64_t bytes = RowSchema::HeaderBytes(held_);
@@ -137,7 +127,7 @@ class ParquetEncoder : public RowEncoder {
     if (schema_.file.size() < sizeof(group_rows)) throw Error(ErrorCode::kInternal, "the header of rows is damaged");
     std::memcpy(&group_rows, schema_.file.data(), sizeof(group_rows));
     const auto size = static_cast<std::int64_t>(schema_.file.size() - sizeof(group_rows));
-    Run([&] {
+    RunForOutput("Parquet", *out_, [&] {
       const auto metadata = parquet::FileMetaData::Make(schema_.file.data() + sizeof(group_rows), size);
       LimitGroups(*metadata, group_rows);
       GroupsFile file{out_, {}, Properties(*metadata), metadata->key_value_metadata()};
@@ -233,7 +223,7 @@ class ParquetEncoder : public RowEncoder {
       if (group_rows_ > 0 && (ends_group || chunk_rows_bytes_ + sizes.row > chunk_bytes_)) {
         take();
         const std::size_t room = chunk_.size();  // most chunks have about as many bytes
-        Run([&] { queue_->Add(std::move(chunk_), ends_group); });
+        RunForOutput("Parquet", *out_, [&] { queue_->Add(std::move(chunk_), ends_group); });
         chunk_ = queue_->MakeRows();
         chunk_.reserve(room);
         chunk_rows_bytes_ = 0;

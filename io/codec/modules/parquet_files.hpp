@@ -15,9 +15,12 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <utility>
 
+#include "io/codec/modules/parquet.hpp"
 #include "io/codec/row_module.hpp"
+#include "kernels/error.hpp"
 
 namespace gpusort {
 
@@ -120,5 +123,17 @@ class SinkFile : public arrow::io::OutputStream {
   std::int64_t written_ = 0;
   std::exception_ptr failure_;
 };
+
+/// Runs a step of the libraries for an output of the format `title`. If the sink has failed, throws the exception of
+/// the sink. Throws Error(kIo) if the step has failed otherwise.
+template <typename Step>
+void RunForOutput(const char* title, SinkFile& out, Step step) {
+  try {
+    Guarded(step, [] { return std::string(); });
+  } catch (const Refusal& refusal) {
+    out.RethrowFailure();
+    throw Error(ErrorCode::kIo, std::string("the ") + title + " output cannot be encoded: " + refusal.why);
+  }
+}
 
 }  // namespace gpusort
