@@ -136,7 +136,8 @@ struct EncoderOptions {
 /// reads all members as one file. The number of threads does not change the output. Not thread-safe.
 class Encoder {
  public:
-  /// A function that receives the compressed bytes in order. Write and Finish call it. It may throw.
+  /// A function that receives the compressed bytes in order. Write and Finish call it. For a file of columns, another
+  /// thread calls it at any time until Finish returns or Pause is called. It may throw.
   using Sink = std::function<void(std::span<const std::byte>)>;
 
   /// Makes an Encoder that compresses at the default level of the codec.
@@ -147,6 +148,8 @@ class Encoder {
   /// Compresses the remaining bytes and passes them to the sink. If nothing was written at all, makes a valid file that
   /// expands to nothing. Call this once, after the last Write.
   void Finish();
+  /// Waits until the sink is not called. It is not called until the next call of Write or Finish.
+  void Pause();
 
  private:
   class Impl;

@@ -128,6 +128,9 @@ void Encoder::Write(std::span<const std::byte> data) {
   freed_.Count(data.size());
 }
 void Encoder::Finish() { rows_ ? rows_->Finish() : impl_->Finish(); }
+void Encoder::Pause() {
+  if (rows_) rows_->Pause();
+}
 
 std::uint64_t EncoderMemoryBytes(Codec codec, const EncoderOptions& options) {
   if (codec == Codec::kNone) return 0;

@@ -67,7 +67,7 @@ struct RowEncoderOptions {
   std::shared_ptr<const RowStore> store{};  ///< the store of the decoders, if they have one
 };
 
-/// Encodes one file. Not thread-safe.
+/// Encodes one file. Not thread-safe. Other threads may call the sink at any time, but only one at a time.
 class RowEncoder {
  public:
   virtual ~RowEncoder() = default;
@@ -75,6 +75,8 @@ class RowEncoder {
   virtual void Write(std::span<const std::byte> bytes) = 0;
   /// Ends the file. Call this once, after the last Write.
   virtual void Finish() = 0;
+  /// Waits until the sink is not called. It is not called until the next call of Write() or Finish().
+  virtual void Pause() {}
 };
 
 /// The functions of the module. `version` must stay the first member.

@@ -180,6 +180,11 @@ void Output::Compress(Codec codec, const EncoderOptions& options, StageClock& cl
   });
 }
 
+bool Output::sent() {
+  if (encoder_) encoder_->Pause();
+  return stream_ && (encoder_ ? stored_ > 0 : streamed_ > header_.size());
+}
+
 void Output::Restart() {
   if (file_) file_->ForgetPieces();
   if (index_) index_->Restart();

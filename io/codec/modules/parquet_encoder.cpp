@@ -115,6 +115,10 @@ class ParquetEncoder : public RowEncoder {
     });
   }
 
+  void Pause() override {
+    if (queue_) queue_->Pause();
+  }
+
  private:
   /// Opens the output if `held_` has the whole header. Writes the rows after it.
   void Open() {

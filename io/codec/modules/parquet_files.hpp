@@ -8,6 +8,7 @@
 #include <arrow/util/future.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -91,7 +92,8 @@ class SourceFile : public arrow::io::RandomAccessFile {
   std::exception_ptr failure_;
 };
 
-/// The output for the libraries. An exception of the sink becomes a Status here, and is thrown again afterwards.
+/// The output for the libraries. An exception of the sink becomes a Status here, and is thrown again afterwards, maybe by
+/// another thread. Only one thread at a time may write.
 class SinkFile : public arrow::io::OutputStream {
  public:
   explicit SinkFile(std::function<void(std::span<const std::byte>)> sink) : sink_(std::move(sink)) {
@@ -102,11 +104,12 @@ class SinkFile : public arrow::io::OutputStream {
   bool closed() const override { return false; }
   arrow::Result<std::int64_t> Tell() const override { return written_; }
   arrow::Status Write(const void* data, std::int64_t bytes) override {
-    if (failure_) return arrow::Status::IOError("the output is given up");
+    if (failed_) return arrow::Status::IOError("the output is given up");
     try {
       if (bytes > 0) sink_({static_cast<const std::byte*>(data), static_cast<std::size_t>(bytes)});
     } catch (...) {
       failure_ = std::current_exception();
+      failed_ = true;
       return arrow::Status::IOError("the output cannot be written");
     }
     written_ += bytes;
@@ -115,13 +118,14 @@ class SinkFile : public arrow::io::OutputStream {
   using arrow::io::OutputStream::Write;
 
   void RethrowFailure() {
-    if (failure_) std::rethrow_exception(failure_);
+    if (failed_) std::rethrow_exception(failure_);
   }
 
  private:
   const std::function<void(std::span<const std::byte>)> sink_;
   std::int64_t written_ = 0;
   std::exception_ptr failure_;
+  std::atomic<bool> failed_{false};  ///< true: `failure_` is set, and stays as it is
 };
 
 /// Runs a step of the libraries for an output of the format `title`. If the sink has failed, throws the exception of

@@ -24,7 +24,8 @@ std::uint64_t MemoryOf(const std::vector<std::byte>& rows) {
 GroupQueue::GroupQueue(const RowSchema& schema, GroupsFile file, const KeptRows* store, unsigned threads,
                        std::uint64_t memory)
     : schema_(schema), file_(std::move(file)), store_(store), memory_(memory), spare_parts_(schema.columns.size()) {
-  while (workers_.size() + 1 < threads && StartThread(workers_, [this] { Work(); }).empty()) continue;
+  if (threads <= 1) return;
+  while (workers_.size() < threads && StartThread(workers_, [this] { Work(); }).empty()) continue;
 }
 
 GroupQueue::~GroupQueue() {
@@ -51,13 +52,14 @@ void GroupQueue::Add(std::vector<std::byte> rows, bool ends_group) {
   chunk->memory = MemoryOf(chunk->rows);
   chunk->parts_left = schema_.columns.size();
   std::unique_ptr<Group> begun;
-  if (groups_.empty() || groups_.back()->ended) {  // only this thread changes these
-    begun = std::make_unique<Group>(file_, written_.size() + groups_.size());
+  if (std::exchange(begins_group_, ends_group)) {
+    begun = std::make_unique<Group>(file_, groups_begun_++);
     begun->columns.resize(schema_.columns.size());
     begun->unfinished = begun->columns.size();
   }
   {
     const std::lock_guard lock(mutex_);
+    paused_ = false;
     if (begun) {
       bytes_ += begun->writer.filter_bytes();
       groups_.push_back(std::move(begun));
@@ -73,27 +75,29 @@ void GroupQueue::Add(std::vector<std::byte> rows, bool ends_group) {
 }
 
 void GroupQueue::Finish() {
+  {
+    const std::lock_guard lock(mutex_);
+    paused_ = false;
+  }
+  work_.notify_one();
   MakeRoom(0, 0);
   WriteEnd(file_, written_);
+}
+
+void GroupQueue::Pause() {
+  Lock lock(mutex_);
+  paused_ = true;
+  while (writing_) done_.wait(lock);
 }
 
 void GroupQueue::MakeRoom(std::uint64_t most, std::size_t most_undivided) {
   Lock lock(mutex_);
   for (;;) {
     if (failure_) std::rethrow_exception(failure_);
-    if (!groups_.empty() && groups_.front()->unfinished == 0) {
-      const std::unique_ptr<Group> group = std::move(groups_.front());
-      groups_.pop_front();
-      lock.unlock();
-      written_.push_back(group->writer.Write());
-      lock.lock();
-      bytes_ -= group->writer.filter_bytes();
-      for (const Column& column : group->columns) bytes_ -= column.bytes;
-      continue;
-    }
-    if (bytes_ < most && undivided_ <= most_undivided) return;
-    if (WorkOnce(lock)) continue;
-    if (busy_ == 0) return;
+    const bool waits_to_write = workers_.empty() && CanWrite();
+    if (bytes_ < most && undivided_ <= most_undivided && !waits_to_write) return;
+    if (workers_.empty() && WorkOnce(lock)) continue;
+    if (busy_ == 0 && !CanWrite() && FindGroup() == nullptr) return;
     done_.wait(lock);
   }
 }
@@ -107,26 +111,52 @@ void GroupQueue::Work() {
 
 bool GroupQueue::WorkOnce(Lock& lock) {
   if (failure_) return false;
-  const auto has_work = [](const auto& group) {
-    return !group->ready.empty() || group->undivided < group->chunks.size();
-  };
-  const auto found = std::ranges::find_if(groups_, has_work);
-  if (found == groups_.end()) return false;
-  Group& group = **found;
+  const bool writes = CanWrite();
+  Group* const group = writes ? nullptr : FindGroup();
+  if (!writes && group == nullptr) return false;
   ++busy_;
+  if (writes) writing_ = true;
   try {
-    if (group.ready.empty()) {
-      Divide(group, lock);
+    if (writes) {
+      WriteOldest(lock);
+    } else if (group->ready.empty()) {
+      Divide(*group, lock);
     } else {
-      Encode(group, lock);
+      Encode(*group, lock);
     }
   } catch (...) {
     if (!lock.owns_lock()) lock.lock();
     if (!failure_) failure_ = std::current_exception();
   }
   --busy_;
+  if (writes) writing_ = false;
   done_.notify_one();
   return true;
+}
+
+bool GroupQueue::CanWrite() const {
+  return !writing_ && !paused_ && !groups_.empty() && groups_.front()->unfinished == 0;
+}
+
+GroupQueue::Group* GroupQueue::FindGroup() const {
+  const auto has_work = [](const auto& group) {
+    return !group->ready.empty() || group->undivided < group->chunks.size();
+  };
+  const auto found = std::ranges::find_if(groups_, has_work);
+  return found == groups_.end() ? nullptr : found->get();
+}
+
+void GroupQueue::WriteOldest(Lock& lock) {
+  std::unique_ptr<Group> group = std::move(groups_.front());
+  groups_.pop_front();
+  lock.unlock();
+  WrittenGroup written = group->writer.Write();
+  std::uint64_t freed = group->writer.filter_bytes();
+  for (const Column& column : group->columns) freed += column.bytes;
+  group.reset();
+  lock.lock();
+  bytes_ -= freed;
+  written_.push_back(std::move(written));
 }
 
 void GroupQueue::Offer(Group& group, std::size_t number) {

@@ -16,11 +16,12 @@
 namespace gpusort {
 
 /// The row groups that are being encoded. A row group gets its rows in chunks. A chunk is divided into its columns, and
-/// then each column is encoded, one chunk after the other. Threads take this work, that of the oldest row group first.
-/// All public functions are for the caller's thread, which writes the finished row groups to the file.
+/// then each column is encoded, one chunk after the other. A finished row group is written to the file, one at a time.
+/// Threads take this work, that of the oldest row group first. All public functions are for the caller's thread, which
+/// works only if there are no other threads.
 class GroupQueue {
  public:
-  /// - threads: the number of threads with the caller's thread; the system may allow fewer
+  /// - threads: how many threads work; 1: the caller's thread; the system may allow fewer
   /// - store: has the rows to which references refer, or null
   /// - memory: how many bytes of rows and of encoded columns the queue holds; more only if one row group needs more
   GroupQueue(const RowSchema& schema, GroupsFile file, const KeptRows* store, unsigned threads, std::uint64_t memory);
@@ -33,6 +34,8 @@ class GroupQueue {
   std::vector<std::byte> MakeRows();
   /// Writes all row groups and the end of the file. The last call of Add() must have ended its row group.
   void Finish();
+  /// Waits until no thread writes to the file. Nothing is written until the next call of Add() or Finish().
+  void Pause();
 
  private:
   struct Chunk {
@@ -63,21 +66,29 @@ class GroupQueue {
   void Work();
   /// Does one piece of work, during which the lock is open. Returns false if there is none.
   bool WorkOnce(Lock& lock);
+  /// Returns true if the oldest row group is finished and no thread writes.
+  bool CanWrite() const;
+  /// Returns the oldest row group with a chunk to divide or a column to encode, or null.
+  Group* FindGroup() const;
+  void WriteOldest(Lock& lock);
   void Divide(Group& group, Lock& lock);
   void Encode(Group& group, Lock& lock);
   /// Puts a column into Group::ready if its next chunk is divided.
   static void Offer(Group& group, std::size_t column);
-  /// Writes row groups, works and waits until less than `most` bytes are in memory and at most `most_undivided` chunks
-  /// are not divided, or until nothing can be done without more rows. Throws the exception of a thread.
+  /// Waits until less than `most` bytes are in memory and at most `most_undivided` chunks are not divided, or until
+  /// nothing can be done without more rows. Works if there are no threads. Throws the exception of a thread.
   void MakeRoom(std::uint64_t most, std::size_t most_undivided);
 
   const RowSchema& schema_;
   const GroupsFile file_;
   const KeptRows* const store_;
   const std::uint64_t memory_;
-  std::vector<WrittenGroup> written_;
-  std::mutex mutex_;  // protects all following members
+  std::size_t groups_begun_ = 0;  // only the caller's thread uses this and the next member
+  bool begins_group_ = true;      ///< the next chunk begins a row group
+  std::mutex mutex_;              // protects all following members
   std::condition_variable work_, done_;
+  std::vector<WrittenGroup> written_;
+  bool writing_ = false, paused_ = false;      ///< a thread writes; no thread begins to write
   std::deque<std::unique_ptr<Group>> groups_;  ///< the last one gets rows unless it is `ended`
   std::uint64_t bytes_ = 0;                    ///< the memory of all row groups
   std::size_t undivided_ = 0;                  ///< how many chunks no thread has begun to divide
