@@ -22,6 +22,7 @@ class BlockCoder;
 class RowDecoder;
 class RowEncoder;
 class RowStore;
+struct MarkedRows;
 struct RowEncoderOptions;
 struct RowFile;
 
@@ -145,6 +146,9 @@ class Encoder {
   /// Drops the bytes that are not written yet. Without a call of Finish the output is incomplete.
   ~Encoder();
   void Write(std::span<const std::byte> data);
+  /// For files of columns: see RowEncoder.
+  void Lend(const MarkedRows& rows);
+  void Return() noexcept;
   /// Compresses the remaining bytes and passes them to the sink. If nothing was written at all, makes a valid file that
   /// expands to nothing. Call this once, after the last Write.
   void Finish();

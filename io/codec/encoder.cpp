@@ -127,6 +127,13 @@ void Encoder::Write(std::span<const std::byte> data) {
   rows_->Write(data);
   freed_.Count(data.size());
 }
+void Encoder::Lend(const MarkedRows& rows) {
+  rows_->Lend(rows);
+  freed_.Count(rows.bytes.size());
+}
+void Encoder::Return() noexcept {
+  if (rows_) rows_->Return();
+}
 void Encoder::Finish() { rows_ ? rows_->Finish() : impl_->Finish(); }
 void Encoder::Pause() {
   if (rows_) rows_->Pause();

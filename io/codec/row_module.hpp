@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "io/codec/codec.hpp"
+#include "io/codec/row_marks.hpp"
 
 namespace gpusort {
 
@@ -73,6 +74,10 @@ class RowEncoder {
   virtual ~RowEncoder() = default;
   /// Takes bytes of the header and the rows, divided anywhere. Throws Error(kIo) if the rows cannot be encoded.
   virtual void Write(std::span<const std::byte> bytes) = 0;
+  /// Takes whole rows as Write() does. The rows must stay unchanged until the next call of Return().
+  virtual void Lend(const MarkedRows& rows) { Write(rows.bytes); }
+  /// Waits until no thread reads the rows of Lend(). Call this also after an exception.
+  virtual void Return() noexcept {}
   /// Ends the file. Call this once, after the last Write.
   virtual void Finish() = 0;
   /// Waits until the sink is not called. It is not called until the next call of Write() or Finish().

@@ -227,6 +227,13 @@ void Output::Write(std::uint64_t at, std::span<const std::byte> bytes) {
   streamed_ = std::max(streamed_, end);
 }
 
+void Output::LendRows(std::uint64_t at, const MarkedRows& rows) {
+  // An earlier attempt has written some of these rows. The marks would not fit the rest.
+  if (streamed_ > at) return Write(at, rows.bytes);
+  encoder_->Lend(rows);
+  streamed_ = at + rows.bytes.size();
+}
+
 std::uint64_t Output::Finish(std::uint64_t bytes) {
   pages_.reset();
   FinishReserving();

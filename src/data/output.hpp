@@ -114,6 +114,15 @@ class Output {
   /// Writes `bytes` at offset `at` of the output. If the output is compressed, `at` is an offset before compression. If
   /// an earlier attempt has failed, skips the bytes that a stream has already accepted.
   void Write(std::uint64_t at, std::span<const std::byte> bytes);
+  /// Returns true if LendRows() saves time: the encoder uses the marks of rows.
+  bool takes_marks() const { return encoder_ && codec_ == Codec::kParquet; }
+  /// Writes whole rows as Write() does. The rows must stay unchanged until the next call of ReturnRows(). Call this
+  /// only if takes_marks() is true.
+  void LendRows(std::uint64_t at, const MarkedRows& rows);
+  /// Waits until no thread reads the rows of LendRows(). Call this also after an exception.
+  void ReturnRows() noexcept {
+    if (encoder_) encoder_->Return();
+  }
   /// Ends the output. `bytes` is the size of the output before compression. Returns the size after compression.
   std::uint64_t Finish(std::uint64_t bytes);
   /// Reads the finished output file back. Throws Error(kIntegrity) if the header, the order or the checksum `sum` is

@@ -49,6 +49,12 @@ column() {
 print(*pq.read_table(sys.argv[1])[sys.argv[2]].to_pylist())' "$@"
 }
 
+# If a row group cannot be written, the thread that writes it ends the job.
+for threads in 1 3; do
+  expect 5 "$g" --device cpu --threads $threads --row-group-size 100K -k a -o /dev/full in.parquet
+  says 'write /dev/full at 0: ENOSPC'
+done
+
 # Parts of Parquet have ranges of the key that do not overlap.
 size=$(stat -c %s in.parquet)
 expect 0 "$g" --target-size $((size / 3)) --verify-output -k a -o part in.parquet

@@ -78,8 +78,8 @@ target_link_libraries(gpusort_io PUBLIC gpusort_kernels gpusort_fmt
 # Tests link the objects of all codecs: gpusort_codecs.
 gpusort_module_version(version io/codec/codec_module.hpp kernels/error.hpp)
 set(codec_version ${version})
-gpusort_module_version(version io/codec/codec_module.hpp io/codec/row_module.hpp io/codec/row_schema.hpp
-                       kernels/error.hpp)
+gpusort_module_version(version io/codec/codec_module.hpp io/codec/row_marks.hpp io/codec/row_module.hpp
+                       io/codec/row_schema.hpp kernels/error.hpp)
 set(rows_version ${version})
 target_include_directories(gpusort_io PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/generated)
 # A new version compiles again only the files that include this header.

@@ -88,7 +88,7 @@ class ParquetEncoder : public RowEncoder {
   void Write(std::span<const std::byte> bytes) override {
     while (!bytes.empty()) {
       if (queue_ && held_.empty()) {
-        bytes = bytes.subspan(AddRows(bytes));
+        bytes = bytes.subspan(AddRows({bytes, {}}, false));
         held_.assign(bytes.begin(), bytes.end());
         return;
       }
@@ -101,16 +101,26 @@ class ParquetEncoder : public RowEncoder {
       if (!queue_) {
         Open();
       } else if (held_.size() == RowSizes::Of(held_).here) {
-        AddRows(held_);
+        AddRows({held_, {}}, false);
         held_.clear();
       }
     }
   }
 
+  void Lend(const MarkedRows& rows) override {
+    if (!queue_ || !held_.empty()) return Write(rows.bytes);
+    const auto rest = rows.bytes.subspan(AddRows(rows, true));
+    held_.assign(rest.begin(), rest.end());
+  }
+
+  void Return() noexcept override {
+    if (queue_) queue_->Return();
+  }
+
   void Finish() override {
     if (!queue_ || !held_.empty()) throw Error(ErrorCode::kInternal, "the rows of the output end inside a row");
     RunForOutput("Parquet", *out_, [&] {
-      if (!chunk_.empty()) queue_->Add(std::move(chunk_), true);
+      if (!chunk_.empty()) queue_->Add(std::move(chunk_), {}, true);
       queue_->Finish();
     });
   }
@@ -212,34 +222,61 @@ class ParquetEncoder : public RowEncoder {
     return builder.build();
   }
 
-  /// Adds the whole rows at the front of `bytes` to the row groups. Returns their size.
-  std::size_t AddRows(std::span<const std::byte> bytes) {
-    std::size_t taken = 0, end = 0;
-    const auto take = [&] {
-      const auto rows = bytes.subspan(taken, end - taken);
-      chunk_.insert(chunk_.end(), rows.begin(), rows.end());
-      taken = end;
-    };
-    for (;;) {
-      const RowSizes sizes = RowSizes::Of(bytes.subspan(end));
-      if (sizes.here == 0 || sizes.here > bytes.size() - end) break;
-      const bool ends_group = group_rows_ == most_group_rows_ || group_bytes_ + sizes.row > most_group_bytes_;
-      if (group_rows_ > 0 && (ends_group || chunk_rows_bytes_ + sizes.row > chunk_bytes_)) {
-        take();
-        const std::size_t room = chunk_.size();  // most chunks have about as many bytes
-        RunForOutput("Parquet", *out_, [&] { queue_->Add(std::move(chunk_), ends_group); });
-        chunk_ = queue_->MakeRows();
-        chunk_.reserve(room);
-        chunk_rows_bytes_ = 0;
-        if (ends_group) group_rows_ = group_bytes_ = 0;
+  /// Returns true if the chunk has room for further rows, whose size is `bytes`.
+  bool FitChunk(std::uint64_t bytes) const { return chunk_rows_bytes_ + bytes <= chunk_bytes_; }
+  /// Returns true if the row group has room for further rows, whose size is `bytes`.
+  bool FitGroup(std::uint64_t rows, std::uint64_t bytes) const {
+    return group_rows_ + rows <= most_group_rows_ && group_bytes_ + bytes <= most_group_bytes_;
+  }
+  void CountRows(std::uint64_t rows, std::uint64_t bytes) {
+    group_rows_ += rows;
+    group_bytes_ += bytes;
+    chunk_rows_bytes_ += bytes;
+  }
+  void CopyToChunk(std::span<const std::byte> rows) { chunk_.insert(chunk_.end(), rows.begin(), rows.end()); }
+
+  /// Adds the whole rows at the front of `rows.bytes` to the row groups. Returns the size of these rows. If `lends` is
+  /// true, the queue may read the rows until Return() is called.
+  std::size_t AddRows(const MarkedRows& rows, bool lends) {
+    std::size_t taken = 0;
+    RowMark at;
+    for (std::uint64_t count = 0;;) {
+      const std::uint64_t marked = count / RowMark::kRows;
+      if (count % RowMark::kRows == 0 && marked < rows.marks.size()) {
+        const RowMark& next = rows.marks[marked];
+        const std::uint64_t bytes = next.row_bytes - at.row_bytes;
+        if (FitChunk(bytes) && FitGroup(RowMark::kRows, bytes)) {
+          CountRows(RowMark::kRows, bytes);
+          count += RowMark::kRows;
+          at = next;
+          continue;
+        }
       }
-      ++group_rows_;
-      group_bytes_ += sizes.row;
-      chunk_rows_bytes_ += sizes.row;
-      end += sizes.here;
+      const RowSizes sizes = RowSizes::Of(rows.bytes.subspan(at.offset));
+      if (sizes.here == 0 || sizes.here > rows.bytes.size() - at.offset) break;
+      const bool ends_group = !FitGroup(1, sizes.row);
+      if (group_rows_ > 0 && (ends_group || !FitChunk(sizes.row))) {
+        EndChunk(rows.bytes.subspan(taken, at.offset - taken), lends, ends_group);
+        taken = at.offset;
+      }
+      CountRows(1, sizes.row);
+      at.offset += sizes.here;
+      at.row_bytes += sizes.row;
+      ++count;
     }
-    take();
-    return end;
+    CopyToChunk(rows.bytes.subspan(taken, at.offset - taken));
+    return at.offset;
+  }
+
+  /// Appends the last rows to the chunk, passes it on, and begins the next chunk.
+  void EndChunk(std::span<const std::byte> rows, bool lends, bool ends_group) {
+    const std::size_t room = chunk_.size() + rows.size();  // most chunks have about as many bytes
+    if (!lends) CopyToChunk(std::exchange(rows, {}));
+    RunForOutput("Parquet", *out_, [&] { queue_->Add(std::move(chunk_), rows, ends_group); });
+    chunk_ = queue_->MakeRows();
+    chunk_.reserve(room);
+    chunk_rows_bytes_ = 0;
+    if (ends_group) group_rows_ = group_bytes_ = 0;
   }
 
   const RowEncoderOptions options_;

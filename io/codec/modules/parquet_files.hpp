@@ -92,8 +92,8 @@ class SourceFile : public arrow::io::RandomAccessFile {
   std::exception_ptr failure_;
 };
 
-/// The output for the libraries. An exception of the sink becomes a Status here, and is thrown again afterwards, maybe by
-/// another thread. Only one thread at a time may write.
+/// The output for the libraries. An exception of the sink becomes a Status here, and is thrown again afterwards, maybe
+/// by another thread. Only one thread at a time may write.
 class SinkFile : public arrow::io::OutputStream {
  public:
   explicit SinkFile(std::function<void(std::span<const std::byte>)> sink) : sink_(std::move(sink)) {

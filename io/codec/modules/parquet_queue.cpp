@@ -1,6 +1,7 @@
 #include "io/codec/modules/parquet_queue.hpp"
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 #include "io/codec/modules/parquet_footer.hpp"
@@ -11,12 +12,12 @@ namespace {
 /// The least number of vectors of a kind that may be kept to be used again.
 constexpr std::size_t kLeastSpare = 4;
 
-/// Returns how much memory rows take until they are encoded.
-std::uint64_t MemoryOf(const std::vector<std::byte>& rows) {
+/// Returns how much memory rows of `bytes` bytes take until they are encoded. `room` is the capacity of their vector.
+std::uint64_t MemoryOf(std::size_t bytes, std::size_t room) {
   // The libraries copy a value to its dictionary, its page, the compressed page, and twice or more to the statistics.
   // Such copies are small unless a single row is larger than most pages.
   constexpr std::uint64_t kLarge = std::uint64_t{2} << 20, kCopies = 7;
-  return rows.capacity() + (rows.size() > kLarge ? kCopies * rows.size() : 0);
+  return room + (bytes > kLarge ? kCopies * bytes : 0);
 }
 
 }  // namespace
@@ -46,10 +47,12 @@ std::vector<std::byte> GroupQueue::MakeRows() {
   return rows;
 }
 
-void GroupQueue::Add(std::vector<std::byte> rows, bool ends_group) {
+void GroupQueue::Add(std::vector<std::byte> rows, std::span<const std::byte> lent, bool ends_group) {
   auto chunk = std::make_unique<Chunk>();
   chunk->rows = std::move(rows);
-  chunk->memory = MemoryOf(chunk->rows);
+  chunk->lent = lent;
+  const std::size_t bytes = chunk->rows.size() + lent.size();
+  chunk->memory = MemoryOf(bytes, std::max(bytes, chunk->rows.capacity()));
   chunk->parts_left = schema_.columns.size();
   std::unique_ptr<Group> begun;
   if (std::exchange(begins_group_, ends_group)) {
@@ -88,6 +91,50 @@ void GroupQueue::Pause() {
   Lock lock(mutex_);
   paused_ = true;
   while (writing_) done_.wait(lock);
+}
+
+void GroupQueue::CopyLent(Chunk& chunk, Lock& lock) {
+  const std::span<const std::byte> lent = std::exchange(chunk.lent, {});
+  if (lent.empty()) return;
+  ++copying_;
+  lock.unlock();
+  std::exception_ptr failure;
+  try {
+    chunk.rows.reserve(chunk.rows.size() + lent.size());
+    chunk.rows.insert(chunk.rows.end(), lent.begin(), lent.end());
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  lock.lock();
+  --copying_;
+  done_.notify_one();
+  if (failure) std::rethrow_exception(failure);
+}
+
+GroupQueue::Chunk* GroupQueue::FindLent() const {
+  // Threads begin with the oldest chunks, so this takes the newest one.
+  for (const auto& group : std::views::reverse(groups_)) {
+    for (std::size_t i = group->chunks.size(); i > group->undivided; --i) {
+      Chunk* const chunk = group->chunks[i - 1].get();
+      if (!chunk->lent.empty()) return chunk;
+    }
+  }
+  return nullptr;
+}
+
+void GroupQueue::Return() noexcept {
+  Lock lock(mutex_);
+  while (Chunk* const chunk = failure_ ? nullptr : FindLent()) {
+    chunk->copying = true;
+    try {
+      CopyLent(*chunk, lock);
+    } catch (...) {
+      if (!failure_) failure_ = std::current_exception();
+    }
+    chunk->copying = false;
+    work_.notify_one();  // threads have passed over the chunk
+  }
+  while (copying_ > 0) done_.wait(lock);
 }
 
 void GroupQueue::MakeRoom(std::uint64_t most, std::size_t most_undivided) {
@@ -140,7 +187,8 @@ bool GroupQueue::CanWrite() const {
 
 GroupQueue::Group* GroupQueue::FindGroup() const {
   const auto has_work = [](const auto& group) {
-    return !group->ready.empty() || group->undivided < group->chunks.size();
+    const bool divided = group->undivided == group->chunks.size();
+    return !group->ready.empty() || (!divided && !group->chunks[group->undivided]->copying);
   };
   const auto found = std::ranges::find_if(groups_, has_work);
   return found == groups_.end() ? nullptr : found->get();
@@ -169,6 +217,7 @@ void GroupQueue::Offer(Group& group, std::size_t number) {
 void GroupQueue::Divide(Group& group, Lock& lock) {
   Chunk& chunk = *group.chunks[group.undivided++];
   --undivided_;
+  CopyLent(chunk, lock);
   for (auto& spare : spare_parts_) {
     std::unique_ptr<ColumnPart>& part = chunk.parts.emplace_back();
     if (spare.empty()) continue;
@@ -186,8 +235,8 @@ void GroupQueue::Divide(Group& group, Lock& lock) {
     gathered.clear();
     GatherRows(chunk.rows, *store_, gathered);
     chunk.rows = std::move(gathered);
-    chunk.memory = MemoryOf(chunk.rows);
   }
+  chunk.memory = MemoryOf(chunk.rows.size(), chunk.rows.capacity());
   for (std::size_t i = 0; i < chunk.parts.size(); ++i) {
     const auto type = file_.schema.Column(static_cast<int>(i))->physical_type();
     if (!chunk.parts[i]) chunk.parts[i] = MakeColumnPart(schema_.columns[i], type);

@@ -8,6 +8,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "io/codec/modules/parquet_group.hpp"
@@ -28,8 +29,13 @@ class GroupQueue {
   /// Drops the row groups that are not written.
   ~GroupQueue();
   /// Appends rows, or references to rows, to the last row group. The first call, and each call after `ends_group`,
-  /// begins a row group. Waits until there is memory. `rows` must have at least one row.
-  void Add(std::vector<std::byte> rows, bool ends_group);
+  /// begins a row group. Waits until there is memory. There must be at least one row.
+  /// - lent: the rows that follow `rows`. Threads copy them, so they must stay unchanged until the next call of
+  /// Return().
+  void Add(std::vector<std::byte> rows, std::span<const std::byte> lent, bool ends_group);
+  /// Waits until all lent rows are copied, and copies some of them. After a failure, only waits until no thread reads
+  /// lent rows.
+  void Return() noexcept;
   /// Returns an empty vector for the rows of a chunk.
   std::vector<std::byte> MakeRows();
   /// Writes all row groups and the end of the file. The last call of Add() must have ended its row group.
@@ -40,6 +46,8 @@ class GroupQueue {
  private:
   struct Chunk {
     std::vector<std::byte> rows;
+    std::span<const std::byte> lent;                 ///< the last rows, until they are copied to `rows`
+    bool copying = false;                            ///< the caller's thread copies `lent`
     std::uint64_t memory = 0;                        ///< the memory of `rows`, and of the copies of large rows
     std::vector<std::unique_ptr<ColumnPart>> parts;  ///< for each column; null: encoded already
     std::size_t parts_left = 0;
@@ -71,6 +79,10 @@ class GroupQueue {
   /// Returns the oldest row group with a chunk to divide or a column to encode, or null.
   Group* FindGroup() const;
   void WriteOldest(Lock& lock);
+  /// Copies the lent rows of a chunk to its other rows. The lock is open meanwhile.
+  void CopyLent(Chunk& chunk, Lock& lock);
+  /// Returns a chunk that no thread divides and that has lent rows, or null.
+  Chunk* FindLent() const;
   void Divide(Group& group, Lock& lock);
   void Encode(Group& group, Lock& lock);
   /// Puts a column into Group::ready if its next chunk is divided.
@@ -93,6 +105,7 @@ class GroupQueue {
   std::uint64_t bytes_ = 0;                    ///< the memory of all row groups
   std::size_t undivided_ = 0;                  ///< how many chunks no thread has begun to divide
   unsigned busy_ = 0;                          ///< how many threads work
+  unsigned copying_ = 0;                       ///< how many threads read lent rows
   bool stop_ = false;
   std::exception_ptr failure_;
   std::vector<std::vector<std::unique_ptr<ColumnPart>>> spare_parts_;  ///< for each column, to be used again

@@ -3,14 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "io/codec/modules/kept_rows.hpp"
 #include "io/codec/modules/parquet.hpp"
-#include "kernels/error.hpp"
+#include "io/codec/row_marks.hpp"
 
 namespace parquet {
 class ColumnWriter;
@@ -45,23 +44,5 @@ void DivideRows(std::span<const std::byte> rows, const RowSchema& schema,
 /// Appends rows to `out`. `rows` has whole rows and references to rows in `store`. Throws Error(kIntegrity) if a
 /// reference is damaged.
 void GatherRows(std::span<const std::byte> rows, const KeptRows& store, std::vector<std::byte>& out);
-
-/// The size of a row or of a reference to a row, and the size of the row. Both are 0 if more bytes are needed to tell.
-struct RowSizes {
-  std::size_t here = 0, row = 0;
-
-  /// Returns the sizes of what `bytes` begins with. Throws Error(kIntegrity) if the size is wrong.
-  static RowSizes Of(std::span<const std::byte> bytes) {
-    std::uint32_t size;
-    if (bytes.size() < sizeof(size)) return {};
-    std::memcpy(&size, bytes.data(), sizeof(size));
-    if ((size & KeptRow::kFlag) != 0) {
-      if (bytes.size() < KeptRow::kBytes) return {};
-      return {KeptRow::kBytes, KeptRow::Load(reinterpret_cast<const unsigned char*>(bytes.data())).bytes};
-    }
-    if (size < kRowSizeBytes) throw Error(ErrorCode::kIntegrity, "a row of the output has a wrong size");
-    return {size, size};
-  }
-};
 
 }  // namespace gpusort

@@ -16,6 +16,7 @@
 #include "data/proof.hpp"
 #include "formats/group_form.hpp"
 #include "formats/input_place.hpp"
+#include "io/codec/row_marks.hpp"
 #include "kernels/error.hpp"
 #include "runs/gap_filler.hpp"
 #include "runs/sinks.hpp"
@@ -32,6 +33,8 @@ struct Chunk {
   /// For SQL dumps: the rows in `records`, and the gaps (bytes between rows) that were removed.
   StrippedRecords stripped;
   std::vector<GapEdit> edits;  ///< changes that are still to be made to `records`
+  /// The marks of the rows in `records`, if Output::takes_marks() is true and the output gets `records` as they are.
+  std::vector<RowMark> marks;
 
   // The following members describe groups of equal records. A group may begin before the chunk or continue after it.
   // These members are used only if Order::needs_groups() is true.

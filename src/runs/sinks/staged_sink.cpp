@@ -139,13 +139,25 @@ class StreamWriter : public OutputWriter {
     const bool codec = output_.compressed();
     const Busy busy(job_.clock, codec ? Resource::kCodec : output_.target(), bytes,
                     {codec ? "compress output" : "write output", chunks->window.number});
+    const LentRows lent{output_};
     for (const Chunk& chunk : chunks->list) {
-      JoinParts(chunk, [&](std::span<const std::byte> part) { Write(part); });
+      if (chunk.marks.empty()) {
+        JoinParts(chunk, [&](std::span<const std::byte> part) { Write(part); });
+      } else {
+        output_.LendRows(bytes_, {chunk.records, chunk.marks});
+        bytes_ += chunk.records.size();
+      }
     }
   }
   std::uint64_t bytes() const override { return bytes_; }
 
  protected:
+  /// Makes sure that no thread reads rows of a window after the window is gone.
+  struct LentRows {
+    Output& output;
+    ~LentRows() { output.ReturnRows(); }
+  };
+
   void Write(std::span<const std::byte> bytes) {
     output_.Write(bytes_, bytes);
     bytes_ += bytes.size();
@@ -496,7 +508,10 @@ class StagedSink : public WindowSink {
       const bool marked = sums_ && !form_;
       chunk.records = marked ? DropKeysAndMarks(chunk.records, job_.layout) : DropKeys(chunk.records, job_.layout);
     }
-    if (chunk.form == nullptr) return;
+    if (chunk.form == nullptr) {
+      if (output_.takes_marks()) chunk.marks = MarkRows(chunk.records);
+      return;
+    }
     chunk.placed ? CountPlaced(chunk) : CountInserted(chunk);
     groups_->ProveSums(chunk);
   }
