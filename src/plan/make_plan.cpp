@@ -83,12 +83,16 @@ Ring RingFor(const PlanFacts& facts, const MemoryShares& shares) {
   const bool gpu = facts.machine.gpu, fixed = shares.layout.fixed(), rereadable = facts.input.rereadable;
   const std::uint64_t memory = shares.memory;
   const std::uint64_t stride = LeastRecordBytes(shares.layout);
+  // A block holds the keyed records of one piece of the input. In a larger block, memory would stay empty, and the runs
+  // would be shorter. Records get longer by their keys, mostly by half, so that few pieces need two blocks.
+  const std::uint64_t keyed_piece = RoundUp(shares.keys.piece_bytes / 3 * 8 + kReadSlack, kPage);
+  const std::uint64_t most_block = !gpu                    ? 2 * kMiB
+                                   : shares.layout.keyed() ? std::min(keyed_piece, kMaxReadBlock)
+                                   : fixed                 ? kMaxReadBlock
+                                                           : kMaxLinesBlock;
   Ring ring;
-  ring.block_bytes =
-      std::max(RoundUp(stride + kReadSlack, kPage), std::clamp(memory / 64 / kPage * kPage, kMinBlock,
-                                                               !gpu                             ? 2 * kMiB
-                                                               : fixed || shares.layout.keyed() ? kMaxReadBlock
-                                                                                                : kMaxLinesBlock));
+  ring.block_bytes = std::max(RoundUp(stride + kReadSlack, kPage),
+                              std::clamp(memory / 64 / kPage * kPage, kMinBlock, std::max(kMinBlock, most_block)));
   ring.max_record = LargestRecord(facts, shares);
   ring.grows = facts.asked.grows && !fixed;
   // The reading threads also compute checksums, which takes longer than reading from memory. The lanes of a GPU need

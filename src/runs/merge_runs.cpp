@@ -247,6 +247,12 @@ std::uint64_t FanIn(const Job& job, const std::vector<Run>& runs) {
   return job.plan.FanIn(buffer);
 }
 
+/// Says if a merge frees the blocks of its runs as it reads them. They stay if they may be read again: after a GPU was
+/// lost, or by a process that resumes the job.
+SpillSpace SpaceOfSources(const Job& job) {
+  return job.plan.gpu || job.store->keeps() ? SpillSpace::kKept : SpillSpace::kFreedAsRead;
+}
+
 /// Merges the neighbouring runs `sources` into one run in temp files.
 Run MergeNeighbours(Job& job, std::span<Run> sources, RunOrder order) {
   Run merged;
@@ -255,9 +261,7 @@ Run MergeNeighbours(Job& job, std::span<Run> sources, RunOrder order) {
   std::size_t blocks = 0;
   for (const Run& run : sources) blocks += run.blocks.size();
   merged.blocks.reserve(blocks);
-  // The blocks of the sources stay if they may be read again: after a GPU was lost, or by a process that resumes the
-  // job.
-  const SpillSpace space = job.plan.gpu || job.store->keeps() ? SpillSpace::kKept : SpillSpace::kFreedAsRead;
+  const SpillSpace space = SpaceOfSources(job);
   try {
     WindowMerge(job, sources, order, space, [&](Pipeline& pipeline, std::uint64_t) {
       return MakeSpillSink(job, pipeline, merged);
@@ -302,7 +306,7 @@ std::uint64_t MergeIntoOutput(Job& job, std::vector<Run>& runs, Output& output, 
   const auto make_sink = [&](Pipeline& pipeline, std::uint64_t bytes) {
     return MakeOutputSink(job, pipeline, output, proof, bytes, written);
   };
-  return WindowMerge(job, runs, order, SpillSpace::kKept, make_sink, kept ? &*kept : nullptr).Run();
+  return WindowMerge(job, runs, order, SpaceOfSources(job), make_sink, kept ? &*kept : nullptr).Run();
 }
 
 std::vector<std::uint64_t> SizesOf(const std::vector<Run>& runs) {

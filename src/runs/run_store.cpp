@@ -302,8 +302,12 @@ void RunStore::FindBlocks(std::vector<Run>& runs, const RecordLayout& layout) {
 }
 
 void RunStore::Drop(std::vector<Run>& runs) {
-  if (keeps()) journal_->DropRuns();
-  for (const Run& run : runs) Free(run);
+  if (keeps()) {
+    journal_->DropRuns();
+    for (const Run& run : runs) Free(run);
+  } else {
+    Close();  // a merge may have freed some of the blocks, and no block may be freed twice
+  }
   runs.clear();
 }
 

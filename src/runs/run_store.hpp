@@ -70,6 +70,8 @@ class RunStore {
   /// Sets Run::blocks of each of the sorted `runs`, a result of KeptRuns(), from the temp files. Call this once, after
   /// Open() and before other functions. Throws Error(kIntegrity) if the temp files are damaged.
   void FindBlocks(std::vector<Run>& runs, const RecordLayout& layout);
+  /// Frees the space of all `runs`, which must be all runs of the store, and empties `runs`. Without a journal this
+  /// closes the store.
   void Drop(std::vector<Run>& runs);
 
   /// Returns how many bytes of memory the compression of temp files has allocated.

@@ -15,6 +15,7 @@
 
 #include "data/reader.hpp"
 #include "fake_gpus.hpp"
+#include "faulty_file_system.hpp"
 #include "job/check_sorted.hpp"
 #include "job/sort_job.hpp"
 #include "kernels/error.hpp"
@@ -164,6 +165,22 @@ TEST(ExternalSort, TakesTempSpaceOnceForEachByteHoweverManyLevels) {
     EXPECT_GT(stats["temp_bytes"]["written"], 2 * input.size());
     EXPECT_LE(stats["temp_bytes"]["peak"], input.size() * 105 / 100);
   }
+}
+
+/// The output grows while temp space is freed, so both together take little more space than the input.
+TEST(ExternalSort, FreesTempSpaceBesideTheLastMerge) {
+  const TempFolder folder;
+  WriteFile(folder / "in", MakeRecords(MakeFixedLayout(8, {}), 1500000, Keys::kRandom, 5));
+  const JobSpec spec = Parse({"--type", "u64", "--memory", "8M", "--threads", "2", "--stats", folder / "stats",
+                              folder / "in", folder / "out"});
+  FaultyFileSystem files;
+  CancelFlag cancel;
+  SortJob(spec, cancel, files, Output::Open(files, spec, cancel), {}, {});
+  const nlohmann::json stats = Stats(folder / "stats");
+  EXPECT_EQ(stats["levels"], 1);
+  EXPECT_GT(stats["temp_bytes"]["written"], 0);
+  // A file system without holes refuses the first call, and no other follows.
+  EXPECT_GT(files.Count(Call::kDeallocate), 0u);
 }
 
 /// Makes a file of `bytes` bytes without data, which takes no time on a file system with sparse files.

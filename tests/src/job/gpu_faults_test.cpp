@@ -227,6 +227,33 @@ TEST_F(GpuFaults, AWrongBitIsNeverPublished) {
   }
 }
 
+/// A GPU makes a wrong run and is lost, and the CPU goes on with the run. The sums show the fault at the end of the
+/// merge, which has freed blocks of the runs.
+TEST_F(GpuFaults, AWrongRunOfALostGpuIsMadeAgain) {
+  int redone = 0;
+  for (const std::size_t i : {0, 2, 3}) {
+    const GpuJob& job = GpuJobs()[i];
+    SCOPED_TRACE(job.name);
+    const Bytes expected = Expected(job);
+    ForSomeCalls(job, 6, [&](std::int64_t n) {
+      for (const std::int64_t later : {1, 12}) {
+        FakeGpuPlan plan;
+        plan.flip_at = n;
+        plan.seed = static_cast<std::uint64_t>(n);
+        plan.fail_at = n + later;
+        RemoveMade();
+        ASSERT_EQ(Run(job, GpuArgs(job, "auto"), plan), 0) << "calls " << n << ", " << plan.fail_at << ": " << what_;
+        ASSERT_TRUE(Made(job) == expected) << "calls " << n << ", " << plan.fail_at;
+        redone += NotesSay("is suspect");
+      }
+    });
+    RemoveMade();
+  }
+  if (testing::Stride() == 1) {
+    EXPECT_GT(redone, 0) << "nothing was found wrong";
+  }
+}
+
 TEST_F(GpuFaults, SeveralGpusGiveTheSameBytesAndShareTheWork) {
   for (const GpuJob& job : GpuJobs()) {
     SCOPED_TRACE(job.name);

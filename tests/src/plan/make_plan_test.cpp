@@ -55,6 +55,25 @@ Plan Make(PlanFacts facts) {
 
 TEST(Plan, IsAFunctionOfItsFacts) { EXPECT_EQ(Make(Facts(kGiB, 256 * kMiB)), Make(Facts(kGiB, 256 * kMiB))); }
 
+// A stage puts the keyed records of one piece of the input into a block. If blocks are much larger, the batches of a
+// stream, whose blocks stay in the ring, are small, and there are many runs.
+TEST(Plan, BlocksOfAGpusRingAreAsLargeAsPiecesWithKeys) {
+  for (const std::uint64_t memory : {256 * kMiB, kGiB, 2 * kGiB, 32 * kGiB}) {
+    PlanFacts facts = GpuFacts(0, memory, 64 * kGiB);
+    const LineOrderView order{};
+    facts.input.plain = facts.input.keyed = MakeLineLayout('\n', order);
+    facts.input.keyed.keys = 2;
+    facts.input.keys = KeysWhen::kAlways;
+    facts.input.known = facts.input.rereadable = false;
+    const std::uint64_t piece = ShareMemory(facts).keys.piece_bytes;
+    const Plan plan = Make(facts);
+    EXPECT_GE(plan.ring.block_bytes, 2 * piece) << memory;
+    EXPECT_LE(plan.ring.block_bytes, 3 * piece + 64 * 1024) << memory;
+    const std::uint64_t in_ring = plan.ring.blocks / (plan.lanes + 2) * piece * 3 / 2;
+    EXPECT_LE(plan.slot_bytes, 3 * in_ring) << memory;
+  }
+}
+
 TEST(Plan, KeepsSmallInputsInOneBatchAndSpillsNothing) {
   const Plan plan = Make(Facts(1000, 256 * kMiB));
   EXPECT_EQ(plan.runs, 1u);
