@@ -115,6 +115,8 @@ class Decoder {
   /// Returns how many bytes of the compressed input have been expanded so far.
   std::uint64_t offset() const;
   std::uint64_t expanded_bytes() const;
+  /// Returns what of the file the expanded bytes do not have, for a warning, or an empty string. Call this at the end.
+  std::string Lost() const;
 
  private:
   class Impl;

@@ -317,6 +317,7 @@ class Decoder::Rows {
   }
   std::uint64_t offset() const { return read_.load(std::memory_order_relaxed); }
   std::uint64_t expanded_bytes() const { return expanded_bytes_; }
+  std::string Lost() const { return decoder_->Lost(); }
 
  private:
   template <typename Step>
@@ -361,6 +362,7 @@ Decoder::~Decoder() = default;
 std::uint64_t Decoder::Read(std::span<std::byte> out) { return rows_ ? rows_->Read(out) : impl_->Read(out); }
 std::uint64_t Decoder::offset() const { return rows_ ? rows_->offset() : impl_->offset(); }
 std::uint64_t Decoder::expanded_bytes() const { return rows_ ? rows_->expanded_bytes() : impl_->expanded_bytes(); }
+std::string Decoder::Lost() const { return rows_ ? rows_->Lost() : std::string(); }
 
 std::uint64_t DecoderMemoryBytes(Codec codec, std::uint64_t limit, unsigned threads) {
   if (codec == Codec::kNone) return 0;

@@ -20,13 +20,13 @@ struct RowSizes {
 
   /// Returns the sizes of what `bytes` begins with. Throws Error(kIntegrity) if the size is wrong.
   static RowSizes Of(std::span<const std::byte> bytes) {
-    std::uint32_t size;
-    if (bytes.size() < sizeof(size)) return {};
-    std::memcpy(&size, bytes.data(), sizeof(size));
-    if ((size & KeptRow::kFlag) != 0) {
+    if (KeptRow::Is(bytes)) {
       if (bytes.size() < KeptRow::kBytes) return {};
       return {KeptRow::kBytes, KeptRow::Load(reinterpret_cast<const unsigned char*>(bytes.data())).bytes};
     }
+    std::uint32_t size;
+    if (bytes.size() < sizeof(size)) return {};
+    std::memcpy(&size, bytes.data(), sizeof(size));
     if (size < kRowSizeBytes) throw Error(ErrorCode::kIntegrity, "a row of the output has a wrong size");
     return {size, size};
   }

@@ -55,6 +55,8 @@ class RowDecoder {
   /// Writes the next bytes of the header and the rows into `out`, which must not be empty. Returns their number, which
   /// is 0 only at the end. Throws Refusal if the file is damaged or needs too much memory.
   virtual std::uint64_t Read(std::span<std::byte> out) = 0;
+  /// Returns what of the file the rows do not have, for a warning, or an empty string. Call this at the end.
+  virtual std::string Lost() const { return {}; }
 };
 
 struct RowEncoderOptions {

@@ -155,6 +155,11 @@ struct KeptRow {
     PutSevens(place, to + kSizeBytes, kPlaceBytes);
     to[kBytes - 1] = '\n';
   }
+  /// Returns true if `bytes` begin with a KeptRow or a reference. Returns false if they begin with a row, or if more
+  /// bytes are needed to tell.
+  static bool Is(std::span<const std::byte> bytes) {
+    return bytes.size() >= kRowSizeBytes && (bytes[kRowSizeBytes - 1] & std::byte{kFlag >> 24}) != std::byte{0};
+  }
   /// Reads kBytes bytes.
   static KeptRow Load(const unsigned char* from) {
     return {LoadSevens(from + kSizeBytes, kPlaceBytes), static_cast<std::uint32_t>(LoadSevens(from, kSizeBytes))};

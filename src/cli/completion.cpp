@@ -1,24 +1,17 @@
 #include "cli/completion.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <optional>
-#include <span>
 
 #include "base/text.hpp"
 #include "cli/command_line.hpp"
+#include "cli/header_of_input.hpp"
 #include "cli/option_table.hpp"
 #include "cli/parse_options.hpp"
 #include "formats/registry.hpp"
 #include "formats/value_key.hpp"
-#include "io/codec/codec.hpp"
-#include "io/codec/row_module.hpp"
-#include "io/system_calls.hpp"
 #include "kernels/error.hpp"
 
 namespace gpusort {
@@ -77,34 +70,11 @@ std::optional<JobSpec> ReadFormat(const Line& line) {
   }
 }
 
-/// Returns the names in the header of the input, if the input is a regular file of CSV with a header.
+/// Returns the names in the header of the input, if the input is a regular file whose format has a header.
 std::vector<std::string> ReadColumnNames(const JobSpec& spec) {
-  constexpr std::size_t kMostBytes = std::size_t{1} << 20, kStep = std::size_t{64} << 10;
-  const std::string& path = spec.source.inputs[0];
   if (RowOf(*spec.source.table).names != ColumnNames::kHeader || spec.source.table->header == 0) return {};
-  // Opening a pipe or a device may have an effect, so look at the file first.
-  struct stat facts {};
-  if (::stat(path.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) return {};
-  const detail::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (!file.open() || ::fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return {};
-  const std::unique_ptr<TableFormat> format = MakeTableFormat(spec);
-  try {
-    const auto read = [&](std::uint64_t offset, std::span<std::byte> out) {
-      const ssize_t got = ::pread(file.get(), out.data(), out.size(), static_cast<off_t>(offset));
-      return static_cast<std::uint64_t>(std::max<ssize_t>(got, 0));
-    };
-    Decoder decoder(spec.source.codec.value_or(CodecOfPath(path)), path,
-                    RowFile{static_cast<std::uint64_t>(facts.st_size), read});
-    std::vector<std::byte> front(kMostBytes);
-    for (std::size_t have = 0; have < kMostBytes;) {
-      const std::size_t got = decoder.Read(std::span(front).subspan(have, std::min(kStep, kMostBytes - have)));
-      have += got;
-      const RecordSpan bytes = std::span(front).first(have);
-      if (const auto header = format->HeaderBytes(bytes, got == 0)) return format->NamesOf(bytes.first(*header));
-    }
-  } catch (const Error&) {
-  }
-  return {};
+  const std::vector<std::byte> header = HeaderOfInput(spec, spec.source.inputs[0]);
+  return header.empty() ? std::vector<std::string>() : MakeTableFormat(spec)->NamesOf(header);
 }
 
 /// Returns the name of a column as a key. It is in double quotes if it would mean something else without them.

@@ -107,8 +107,8 @@ const FormatRow* FindColumnFormat(const std::string& path) {
   return nullptr;
 }
 
-/// Returns the format with columns of an input: that of its extension, or a format of files of columns if the name
-/// tells nothing and the content is such a file. Returns null if there is none.
+}  // namespace
+
 const FormatRow* TableOfInput(const std::string& input, const Source& source) {
   if (input == "-") return nullptr;
   const std::string name = ExpandedName(input, source);
@@ -116,8 +116,6 @@ const FormatRow* TableOfInput(const std::string& input, const Source& source) {
   const bool plain = name == input && !source.codec && !TypeOfName(name);
   return plain ? FindColumnFormat(input) : nullptr;
 }
-
-}  // namespace
 
 const FormatRow* TableOfInputs(const Source& source) {
   const FormatRow* first = nullptr;

@@ -24,6 +24,9 @@ void ResolveShuffledRecords(Typed& typed);
 void ResolvePlacedLines(Typed& typed);
 void ResolvePlacedRecords(Typed& typed);
 
+/// Parses a key of lines, also one in the old form.
+KeyDef ParseLineKey(const std::string& text);
+
 /// Returns true if the sort key `text` begins with the number of a field, as the keys of GNU sort do: "2,2n".
 bool IsFieldKey(const std::string& text);
 /// Returns true if one of the keys is a regular expression, or a field with a type such as 3:int.

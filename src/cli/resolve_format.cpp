@@ -5,6 +5,7 @@
 #include "cli/command_line.hpp"
 #include "cli/names_of_inputs.hpp"
 #include "cli/option_values.hpp"
+#include "cli/refuse_line_keys.hpp"
 #include "cli/resolve.hpp"
 #include "formats/registry.hpp"
 
@@ -41,6 +42,7 @@ std::optional<Format> FormatOfOptions(Typed& typed) {
   }
   for (const auto& [row, values] : typed.given) {
     if ((row->traits & (kLinesOnly | kBinaryOnly | kTablesOnly)) == 0) continue;
+    if (!format || *format == Format::kTable) RefuseLineOption(typed, *row);
     const bool table = format ? *format == Format::kTable : TableOfInputs(source) != nullptr;
     if ((row->traits & kTablesToo) != 0 && table) continue;
     if (source.table && row->takes == kTakesFields && (RowOf(*source.table).takes & kTakesFields) != 0) continue;
@@ -113,6 +115,7 @@ Format ResolveFormat(Typed& typed) {
   };
   const auto field = std::find_if(keys.begin(), keys.end(), of_lines);
   if (field != keys.end()) {
+    RefuseLineKey(typed, *field);
     source.lines_because = (IsObsolescent(*field) ? "" : "-k") + KeyText(*field);
     if (!IsFieldKey(*field)) return Format::kLines;
   } else {

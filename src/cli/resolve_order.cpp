@@ -27,15 +27,6 @@ std::string AsColumnKey(const KeyDef& key) {
   return text + (key.options.reverse ? ":desc'" : "'");
 }
 
-KeyDef ParseLineKey(const std::string& text) {
-  if (!IsObsolescent(text)) return ParseKeyDef(text);
-  const std::size_t space = std::min(text.find(' '), text.size());
-  const auto end = space < text.size() ? std::optional(text.substr(space + 1)) : std::nullopt;
-  const std::optional<KeyDef> key = ParseObsolescentKey(text.substr(1, space - 1), end);
-  if (!key) throw Error(ErrorCode::kInternal, "a key of the form +F.C is not one");
-  return *key;
-}
-
 /// Returns the error message about a key that is not a key of lines: the mistake, which is `error`, and what to write
 /// instead.
 std::string AboutLineKey(const Typed& typed, const std::string& text, const Error& error) {
@@ -151,7 +142,8 @@ void ResolveColumnFile(const Typed& typed, const FormatRow& row, JobSpec& spec) 
                 " is compressed inside, and cannot be read from a compressed file: expand it");
     }
     if (input == "-") {
-      FailUsage(title + " is read from its end, which standard input has not yet at the beginning: give a file");
+      FailUsage("standard input: " + title +
+                " is read at several places of a file, and this is a stream: save it to a file, and give its name");
     }
   }
   if (CodecOfPath(spec.target.output) != Codec::kNone) {
@@ -389,6 +381,15 @@ void ParseFixedKeys(const Typed& typed, FixedRecord& record) {
 }
 
 }  // namespace
+
+KeyDef ParseLineKey(const std::string& text) {
+  if (!IsObsolescent(text)) return ParseKeyDef(text);
+  const std::size_t space = std::min(text.find(' '), text.size());
+  const auto end = space < text.size() ? std::optional(text.substr(space + 1)) : std::nullopt;
+  const std::optional<KeyDef> key = ParseObsolescentKey(text.substr(1, space - 1), end);
+  if (!key) throw Error(ErrorCode::kInternal, "a key of the form +F.C is not one");
+  return *key;
+}
 
 void ResolveLines(Typed& typed) {
   JobSpec& spec = typed.spec;

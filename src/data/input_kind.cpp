@@ -401,4 +401,32 @@ void KindCheck::LookAtHeader(const std::string& name, std::span<const std::byte>
                                         "field (--quote none); --force-format takes it for a header");
 }
 
+void KindCheck::LookAtColumns(const std::string& name, const ColumnFile& columns, std::span<const std::byte> front,
+                              bool all) {
+  const std::string_view text(reinterpret_cast<const char*>(front.data()), front.size());
+  const std::string title(columns.title);
+  // The library of the format says best what is wrong with a file that begins as it should.
+  constexpr std::string_view kStream = "\xff\xff\xff\xff", kTableFollows = "\x10\0\0\0"sv;
+  for (const ColumnFile& file : kColumnFiles) {
+    if (file.title == title && text.starts_with(file.magic.empty() ? kStream : file.magic)) return;
+  }
+  const auto fail = [&](const std::string& kind, const std::string& advice) {
+    throw Error(ErrorCode::kBadInput,
+                EscapeName(name) + ": it is no " + title + " file, but seems to be " + kind + advice);
+  };
+  if (text.empty() || text.starts_with("FEA1")) return;
+  constexpr std::size_t kTableAt = 8;
+  const bool stream = text.starts_with(kStream) && text.size() > kTableAt;
+  if (stream && text.substr(kTableAt).starts_with(kTableFollows))
+    fail("an Arrow stream", ": give --format arrow-stream");
+  const Kind* kind = FindMagic(text, kReadsLines);
+  if (kind == nullptr) kind = FindWideText(text);
+  if (kind == nullptr) kind = FindText(text, all, "", kAllText);
+  if (kind != nullptr) {
+    const bool known = std::string_view(kind->advice).starts_with("give --format");
+    fail(kind->name, kind->codec ? ": expand it first" : known ? std::string(": ") + kind->advice : "");
+  }
+  if (!HasControl(text)) fail("text", ": give its --format, such as csv or lines");
+}
+
 }  // namespace gpusort

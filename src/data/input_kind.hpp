@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "io/codec/codec.hpp"
 #include "spec/job_spec.hpp"
 
 namespace gpusort {
@@ -30,6 +31,10 @@ class KindCheck {
   /// Throws Error(kBadInput) if `header` has more than `lines` lines. Call this if the header is the whole input: a
   /// missing closing quote may have made all records a part of the header.
   void LookAtHeader(const std::string& name, std::span<const std::byte> header, std::uint64_t lines) const;
+  /// Throws Error(kBadInput) if an input that was to be read as the file of columns `columns` seems to be another kind
+  /// of file. Call this if the input could not be read. `front` and `all` are those of Look().
+  static void LookAtColumns(const std::string& name, const ColumnFile& columns, std::span<const std::byte> front,
+                            bool all);
 
  private:
   unsigned reads_ = 0;  ///< the format that the job reads, as a value of enum Reads; 0: nothing is checked

@@ -68,6 +68,7 @@ class Inputs::Stream {
       got += more;
       ended = more == 0;
     }
+    if (ended) WarnOfLost();
     if (first && !format.has_header()) {
       inputs_.options_.kinds.Look(input_.path, input_.expanded_path, buffer.first(got), ended);
     }
@@ -120,6 +121,14 @@ class Inputs::Stream {
     taken.rest.insert(taken.rest.end(), ahead_.begin() + static_cast<std::ptrdiff_t>(ahead_taken_), ahead_.end());
     ahead_ = std::move(taken.rest);
     ahead_taken_ = 0;
+  }
+
+  /// Warns if the rows do not have all of the file. One warning is enough for all inputs.
+  void WarnOfLost() {
+    const std::string lost = decoder_->Lost();
+    if (!lost.empty() && !inputs_.warned_of_lost_.exchange(true)) {
+      LogWarn(EscapeName(input_.path) + ": " + lost + " is not kept: the output has the rows alone");
+    }
   }
 
   void KeepTail(std::span<const std::byte> bytes) {
@@ -199,7 +208,8 @@ InputOptions MakeInputOptions(const JobSpec& spec, HostMemory& memory, const Rec
           spec.dialect.strict,
           spec.source.ranges,
           spec.order.set_inputs(),
-          KindCheck(spec)};
+          KindCheck(spec),
+          spec.source.max_record};
 }
 
 LineTooLong::LineTooLong(const std::string& path, std::uint64_t at, std::uint64_t max_record)
@@ -277,12 +287,13 @@ void Inputs::Open(FileSystem& files, Input& input, CancelFlag& cancel, StreamFro
   }
   if (const ColumnFile* const columns = FindColumnFile(input.codec); once && columns != nullptr) {
     const std::string title(columns->title);
-    throw Error(
-        ErrorCode::kUsage,
-        EscapeName(input.path) + (IsStreamSource(input.path)
-                                      ? ": " + title + " is read from a file, whose end comes first; this is a stream"
-                                      : ": the file is rewritten in place as the output, and " + title +
-                                            " cannot be read and rewritten at once: give another OUTPUT"));
+    throw Error(ErrorCode::kUsage,
+                EscapeName(input.path) + (IsStreamSource(input.path)
+                                              ? ": " + title +
+                                                    " is read at several places of a file, and this is a stream: save "
+                                                    "it to a file, and give its name"
+                                              : ": the file is rewritten in place as the output, and " + title +
+                                                    " cannot be read and rewritten at once: give another OUTPUT"));
   }
   if (once) {
     rereadable_ = stored_known_ = false;
@@ -318,9 +329,36 @@ void Inputs::Open(FileSystem& files, Input& input, CancelFlag& cancel, StreamFro
   input.file->PreferDirect(input.end - input.begin);
 }
 
+void Inputs::RefuseRow(std::uint32_t input, std::uint64_t bytes, std::uint64_t most) const {
+  // A record with its key may take about a fortieth of the memory, and 64 MiB divided by 2.5. If --max-record asks for
+  // larger ones, each takes 28 times its size.
+  constexpr std::uint64_t kMostByMemory = std::uint64_t{20} << 20, kTimes = 32;
+  const std::uint64_t room = bytes + bytes / 8, limit = options_.limits.process_bytes;
+  const std::string record = "--max-record " + SizeArgument(room);
+  std::string advice = record;
+  if (options_.max_record == 0) {
+    advice = "--memory " +
+             SizeArgument(bytes <= kMostByMemory ? limit / std::max<std::uint64_t>(most, 1) * room + room
+                                                 : std::max(kTimes * room, limit)) +
+             (bytes <= kMostByMemory ? "" : " and " + record);
+  }
+  throw Error(ErrorCode::kUsage, EscapeName(path(input)) + ": a row takes " + std::to_string(bytes) +
+                                     " bytes, more than the " + std::to_string(most) + " for which there is memory" +
+                                     ": give at least " + advice);
+}
+
 /// Reads the header of an input of columns, so that other schemas and wrong keys are refused before any work.
 void Inputs::TakeSchema(const Input& input) {
-  header_.Take({input.path, input.expanded_path, true, input.of_set, Expand(input)});
+  try {
+    header_.Take({input.path, input.expanded_path, true, input.of_set, Expand(input)});
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kBadInput) throw;
+    const std::uint64_t size = input.file->size();
+    std::vector<std::byte> front(std::min(KindCheck::kFrontBytes, size));
+    front.resize(input.file->OpenBuffered()->ReadAt(0, front));
+    KindCheck::LookAtColumns(input.path, *FindColumnFile(input.codec), front, front.size() == size);
+    throw;
+  }
 }
 
 /// Finds where the records of a regular file begin and end.

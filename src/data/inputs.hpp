@@ -86,7 +86,8 @@ struct InputOptions {
   /// The number of inputs at the front of the list that only decide which records of the other inputs are kept. The
   /// output gets the header of another input, if possible.
   std::uint32_t set_inputs = 0;
-  KindCheck kinds{};  ///< refuses inputs that seem to have another format
+  KindCheck kinds{};             ///< refuses inputs that seem to have another format
+  std::uint64_t max_record = 0;  ///< the value of --max-record; 0: it is not given
 };
 /// Returns the options for the inputs of the job `spec`, and reserves the memory for headers in `memory`. `overwritten`
 /// is the file that the output will overwrite, if there is one.
@@ -120,6 +121,9 @@ class Inputs {
   bool of_columns() const {
     return std::ranges::any_of(inputs_, [](const Input& one) { return IsColumnFile(one.codec); });
   }
+  /// Throws Error(kUsage) for a row of an input of columns that has `bytes` bytes. The job allows `most` bytes. The
+  /// message says which options are enough for the row.
+  [[noreturn]] void RefuseRow(std::uint32_t input, std::uint64_t bytes, std::uint64_t most) const;
   /// Returns the total size of the input files in bytes, without decompression. Returns 0 if an input is not a regular
   /// file.
   std::uint64_t stored_bytes() const { return stored_known_ ? bytes_ + compressed_bytes_ : 0; }
@@ -238,6 +242,7 @@ class Inputs {
   bool stored_known_ = true;
   std::uint64_t compressed_bytes_ = 0;
   std::atomic<std::uint64_t> stored_read_{0}, stream_read_{0};
+  std::atomic<bool> warned_of_lost_{false};
   std::uint64_t bytes_ = 0;
   std::uint32_t stream_ = 0;         ///< the index of the input that ReadStream reads now
   std::uint64_t stream_offset_ = 0;  ///< how many bytes of records ReadStream() has read from the current input

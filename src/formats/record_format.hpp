@@ -208,6 +208,8 @@ class RecordFormat {
   /// Returns the reason why a record has not ended yet, for example "the quotes are not closed". The argument is the
   /// parser's state inside the record. The result is added to the error "record too long", and may be empty.
   virtual std::string WhyOpen(const ScanState&) const { return {}; }
+  /// Returns how many bytes of a record that has not ended yet are still to come, or 0 if that is not known.
+  virtual std::uint64_t OpenBytes(const ScanState&) const { return 0; }
 
   /// The result of scanning a block of bytes without knowing the bytes before it. The scan begins after the first
   /// newline of the block. It assumes that a record ends there, which is checked later. Several threads can therefore

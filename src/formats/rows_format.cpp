@@ -67,7 +67,7 @@ class RowsFormat : public TableFormat {
 
   bool newlines() const override { return false; }
   bool has_offsets() const override { return false; }
-  std::string WhyOpen(const ScanState&) const override { return "it does not end"; }
+  std::uint64_t OpenBytes(const ScanState& state) const override { return state.count; }
   std::string Ending(RecordSpan, RecordSpan) const override { return {}; }
   bool has_header() const override { return true; }
   std::optional<std::uint64_t> HeaderBytes(RecordSpan front, bool) const override {

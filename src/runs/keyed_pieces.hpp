@@ -133,6 +133,9 @@ class PieceCutter {
       if (cut.failure || open_.size() <= max_record_) return cut;
       const std::string why = format_.WhyOpen(state_);
       cut.failed_at = at_ - open_.size();
+      if (const std::uint64_t more = format_.OpenBytes(state_); more > 0) {
+        inputs_.RefuseRow(input_, open_.size() + more, max_record_);
+      }
       if (why.empty()) throw LineTooLong(inputs_.path(input_), inputs_.begin(input_) + cut.failed_at, max_record_);
       cut.failure = why + " in the next " + std::to_string(open_.size()) + " bytes (longer records: --max-record)";
       return cut;
@@ -240,14 +243,14 @@ class PieceKeys {
         const std::size_t begin = made.keyed.size();
         const std::uint64_t size = encoder.Append(part, piece.state, made.keyed, made.tally);
         if (std::max(size, encoder.kept_bytes()) > max_record_) {
-          if (!inputs_.format().has_offsets()) {
-            throw BadRecord(0,
-                            "it takes more than " + std::to_string(max_record_) + " bytes: allow it with --max-record");
+          if (inputs_.of_columns()) {
+            inputs_.RefuseRow(piece.input, std::max(size, encoder.kept_bytes()), max_record_);
           }
           throw LineTooLong(inputs_.path(piece.input), inputs_.begin(piece.input) + made.tally.offset, max_record_);
         }
         // The encoder may have cut off the keys of a record that is too large.
         if (made.keyed.size() - begin > most_keyed_) {
+          if (inputs_.of_columns()) inputs_.RefuseRow(piece.input, made.keyed.size() - begin, most_keyed_);
           throw BadRecord(0, "with its keys it takes more than " + std::to_string(most_keyed_) +
                                  " bytes: allow it with --max-record");
         }

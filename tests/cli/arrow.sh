@@ -100,6 +100,57 @@ check_all
 expect 2 "$g" --device cpu --memory 24M --threads 1 -k k batch.arrow out.arrow
 says 'a record batch takes too much memory: give at least --memory'
 
+# The first advice is enough for several dictionaries and for long rows.
+"$python" - <<'END_OF_MAKE'
+import pyarrow as pa
+words = pa.array([f"{n} " + "y" * 40 for n in range(30000)]).dictionary_encode()
+table = pa.table({"k": pa.array([n * 7919 % 30000 for n in range(30000)]), **{f"c{i}": words for i in range(8)}})
+for name, codec in ("words.arrow", None), ("words.arrows", "zstd"):
+    new = pa.ipc.new_file if name == "words.arrow" else pa.ipc.new_stream
+    with new(name, table.schema, options=pa.ipc.IpcWriteOptions(compression=codec)) as file:
+        file.write_table(table)
+long = pa.table({"k": [3, 1, 2], "t": ["a", "x" * 3000000, "b"]})
+with pa.ipc.new_file("long.arrow", long.schema) as file:
+    file.write_table(long)
+# The last row is damaged, and rows before it are out of order. A record batch is checked once, as a whole.
+text = pa.array([b"a"] * 299999 + [b"\xff"])
+text = pa.Array.from_buffers(pa.string(), len(text), text.buffers())
+text = pa.ListArray.from_arrays(range(300001), text)
+damaged = pa.table({"k": pa.array([n * 7919 % 300007 for n in range(300000)]), "t": text})
+with pa.ipc.new_file("text-damaged.arrow", damaged.schema) as file:
+    file.write_table(damaged)
+batch = pa.record_batch({"k": [2, 1]})
+for name, new in ("noted.arrow", pa.ipc.new_file), ("noted.arrows", pa.ipc.new_stream):
+    with new(name, batch.schema) as file:
+        file.write_batch(batch)
+        file.write_batch(batch, custom_metadata={"made": "today"})
+END_OF_MAKE
+for name in words.arrow words.arrows long.arrow; do
+  expect 2 "$g" --device cpu --memory 48M --threads 1 -k k $name out.arrow
+  says "$name: .*: give at least --memory"
+  expect 0 "$g" --device cpu --memory "$(sed -n 's/.*--memory \([0-9.]*[MG]\)$/\1/p' err)" --threads 1 -k k $name out.arrow
+done
+expect 3 "$g" --check -k k text-damaged.arrow
+says "text-damaged.arrow: record batch 0: column 't': .*UTF8"
+for name in noted.arrow noted.arrows; do
+  expect 0 "$g" -k k $name out.arrow
+  says "warning: $name: the metadata of record batches is not kept"
+done
+expect 0 "$g" -k k small.arrow out.arrow
+[ ! -s err ] || fail "$(cat err)"
+
+# Options and keys of lines: the message has a key of the file.
+advised() {
+  expect 2 "$g" "${@:2}" out.arrow
+  says "$1\$"
+}
+advised "-n is for lines, and 'small.arrow' is Arrow: give -k NAME, such as -k k" -n small.arrow
+advised "give -k NAME, such as -k t:natural" -rV small.arrow
+advised "'2,2nr' is a key of lines, and 'small.arrow' is Arrow: give -k NAME, such as -k t:decimal:desc" -k2,2nr small.arrow
+advised "'2:int' is a key of lines, .*, such as -k t" -k 2:int small.arrow
+advised "-n is for lines, and 'try.parquet' is Parquet: give -k NAME, such as -k k" -n try.parquet
+advised 'leave it out' -n -k k small.arrow
+
 # Codecs.
 expect 0 "$g" --compress zstd:5 -k k batch.arrow out.arrow
 [ "$(codec_of out.arrow)" = zstd ] || fail 'the output is not zstd'
@@ -127,7 +178,7 @@ says 'curves are keys of Parquet'
 expect 2 "$g" -k c42 None.arrow out.arrow
 says 'lists and maps'
 expect 2 "$g" -k k --format arrow - out.arrow <small.arrow
-says 'Arrow is read from its end'
+says 'standard input: Arrow is read at several places of a file'
 printf 'FEA1....FEA1' >old.feather
 expect 3 "$g" -k k old.feather out.arrow
 says 'a Feather file of version 1'

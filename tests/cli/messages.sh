@@ -213,6 +213,38 @@ row 'a curve without its end' "$g" -k 'zorder(id,name' shop.parquet out
 row 'a curve with a type' "$g" -k 'zorder(id,name):int' shop.parquet out
 row 'a curve, and equal records' "$g" --only-unique -k 'zorder(id,name)' shop.parquet out
 row 'a curve, and a merge' "$g" -m -k 'zorder(id,name)' shop.parquet -o out
+row 'an order of lines for Parquet' "$g" -n shop.parquet out
+row 'a key of lines for Parquet' "$g" -k1,1 shop.parquet out
+row 'a key of lines for Parquet, and the name of a column' "$g" -n -k id shop.parquet out
+row 'a random order of lines for Parquet' "$g" -R shop.parquet out
+row 'an option of lines for Arrow' "$g" -s --format arrow - out
+row 'Arrow from standard input' "$g" --format arrow -k id - out
+mkfifo pipe.arrow
+row 'Arrow from a stream' "$g" -k id pipe.arrow out
+# Files that are not what their names say. Without the module these rows are not seen.
+: >nothing.arrow
+echo 'some text' >text.arrow
+printf 'ARROW1\0\0' >cut.arrow
+printf '\377\377\377\377\200\0\0\0\20\0\0\0' | tee cut.arrows >stream.parquet
+printf 'PAR1\25\4\25\0' >other.arrow
+gzip -c fruit.txt >packed.arrow
+head -c 20 /dev/zero >zeros.arrow
+cp cut.arrow other.parquet
+: >nothing.parquet
+columns=0
+"$g" -k id nothing.parquet out 2>err || columns=$?
+column_row() { if [ $columns = 3 ]; then row "$@"; else unseen "$1" 'no module for Parquet and Arrow'; fi; }
+column_row 'an empty file, by name Arrow' "$g" -k id nothing.arrow out
+column_row 'text, by name Arrow' "$g" -k id text.arrow out
+column_row 'an Arrow file that is cut short' "$g" -k id cut.arrow out
+column_row 'an Arrow stream that is cut short' "$g" -k id cut.arrows out
+column_row 'Parquet, by name Arrow' "$g" -k id other.arrow out
+column_row 'a compressed file, by name Arrow' "$g" -k id packed.arrow out
+column_row 'any bytes, by name Arrow' "$g" -k id zeros.arrow out
+column_row 'an empty file, by name Parquet' "$g" -k id nothing.parquet out
+column_row 'an Arrow file, by name Parquet' "$g" -k id other.parquet out
+column_row 'an Arrow stream, by name Parquet' "$g" -k id stream.parquet out
+column_row 'text as Parquet' "$g" --format parquet -k id fruit.txt out
 cp in.u64 in.U64
 row 'a name in upper case' "$g" in.U64 out
 row 'a name that looks compressed' "$g" fruit.tgz out

@@ -198,7 +198,7 @@ refused 2 'give the name without the extension' -k i8 a.parquet kept.parquet.gz
 refused 2 'a file' --format parquet -k i8 - kept.parquet <a.parquet
 refused 2 'this is a stream' --format parquet -k i8 <(cat a.parquet 2>/dev/null || :) kept.parquet
 refused 3 'give --format parquet' -k a --format csv a.parquet kept.parquet
-refused 2 'is for lines, --format parquet is not' --debug --format parquet -k i8 a.parquet kept.parquet
+refused 2 'debug is for lines, and .a.parquet. is Parquet: leave it out' --debug --format parquet -k i8 a.parquet kept.parquet
 expect 2 "$bin/gpusort_task" runs --slice 1/2 --into task -k i8 a.parquet
 says '--format parquet cannot be sorted by tasks yet'
 refused 2 'has no meaning with --format parquet' --header 2 -k i8 a.parquet kept.parquet

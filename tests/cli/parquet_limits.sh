@@ -35,6 +35,24 @@ least=$(sed -n 's/.*--memory \([0-9]*\)M$/\1/p' err)
 expect 0 limits peak "$g" --device cpu --memory "${least}M" -k c0 dictionaries.parquet out.parquet >peak
 [ "$(cat peak)" -lt "$least" ] || fail "dictionaries.parquet took $(cat peak) MB of $least MB"
 
+# The first advice is enough, for large dictionaries and for long rows.
+"$python" - <<'END'
+import pyarrow as pa, pyarrow.parquet as pq
+words = [pa.array([f"{i} {n} " + "y" * 40 for n in range(30000)]) for i in range(8)]
+table = pa.table({"k": pa.array([n * 7919 % 30000 for n in range(30000)]), **{f"c{i}": words[i] for i in range(8)}})
+pq.write_table(table, "words.parquet", dictionary_pagesize_limit=1 << 30)
+pq.write_table(pa.table({"k": [3, 1, 2], "t": ["a", "x" * 3000000, "b"]}), "long.parquet")
+END
+for name in words long; do
+  memory=$([ $name = words ] && echo 16M || echo 64M)
+  expect 2 "$g" --device cpu --memory $memory -k k $name.parquet out.parquet
+  says "$name.parquet: .*: give at least --memory"
+  expect 0 "$g" --device cpu --memory "$(sed -n 's/.*--memory \([0-9.]*[MG]\)$/\1/p' err)" -k k $name.parquet out.parquet
+done
+expect 2 "$g" --device cpu --max-record 1M -k k long.parquet out.parquet
+says 'long.parquet: a row takes 3000017 bytes, more than the 1048576 .*: give at least --max-record 3.3M$'
+expect 0 "$g" --device cpu --max-record 3.3M -k k long.parquet out.parquet
+
 # A row group that needs more than a GiB: the advice helps.
 if [ "${GPUSORT_SLOW-}" = 1 ]; then
   limits large

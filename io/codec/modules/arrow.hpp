@@ -60,7 +60,8 @@ class ArrowTables {
   const parquet::FileMetaData& parquet() const { return *parquet_; }
   const std::shared_ptr<parquet::WriterProperties>& properties() const { return properties_; }
 
-  /// Returns a Parquet file with the rows of record batches, which this function checks.
+  /// Returns a Parquet file with the rows of record batches. The caller must have checked the values, because a
+  /// damaged file may have offsets that point anywhere.
   arrow::Result<std::shared_ptr<arrow::Buffer>> ToParquet(const arrow::RecordBatchVector& batches) const;
   /// Returns the rows of a Parquet file as a record batch with the schema of the output.
   arrow::Result<std::shared_ptr<arrow::RecordBatch>> FromParquet(std::shared_ptr<arrow::Buffer> file) const;

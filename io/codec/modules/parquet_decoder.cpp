@@ -758,6 +758,33 @@ class OpenFile {
     return columns;
   }
 
+  /// Returns about how much memory the libraries take for the dictionaries and one page of each column of a row group.
+  /// Reads these pages. Returns 0 if they cannot be read. Thread-safe.
+  std::uint64_t PageBytes(int group) {
+    constexpr std::uint64_t kPointer = sizeof(parquet::ByteArray);
+    const std::lock_guard lock(mutex_);
+    std::uint64_t bytes = 0;
+    try {
+      const std::shared_ptr<parquet::RowGroupReader> reader = reader_->RowGroup(group);
+      for (int i = 0; i < metadata_->num_columns(); ++i) {
+        const std::unique_ptr<parquet::PageReader> pages = reader->GetColumnPageReader(i);
+        std::uint64_t dictionary = 0, values = 0, data = 0;
+        std::shared_ptr<parquet::Page> page = pages->NextPage();
+        if (page != nullptr && page->type() == parquet::PageType::DICTIONARY_PAGE) {
+          dictionary = static_cast<std::uint64_t>(page->size());
+          values = static_cast<std::uint64_t>(static_cast<const parquet::DictionaryPage&>(*page).num_values());
+          page = pages->NextPage();
+        }
+        if (page != nullptr) data = static_cast<std::uint64_t>(page->size());
+        // The page of a dictionary stays in memory beside the values that were decoded of it.
+        bytes += dictionary + kPointer * values + std::max(dictionary, data) + data + kMostBuffer;
+      }
+    } catch (const parquet::ParquetException&) {
+      return 0;
+    }
+    return bytes;
+  }
+
   /// Returns the beginning of a message about a column of a row group.
   std::string Place(int group, std::size_t column) const {
     return "row group " + std::to_string(group) +
@@ -775,6 +802,7 @@ class OpenFile {
       return got.ok() && *got == bytes;
     };
     const std::string what = "it is no Parquet file";
+    if (size == 0) throw Refusal{"it is empty, and no Parquet file: also a file without rows has a schema"};
     if (size < kLeast || !read(0, begin, 4) || !read(size - kEnd, end, kEnd)) {
       throw Refusal{what + ": it has " + std::to_string(size) + " bytes"};
     }
@@ -941,6 +969,7 @@ struct RowBlock {
 struct StepPlan {
   std::uint64_t step_bytes = kBlockBytes;
   std::size_t split = 1;
+  int largest_group = 0;                   ///< the row group that takes most memory
   KeptRows* store = nullptr;               ///< keeps the rows; null: no rows are kept
   std::vector<std::size_t> key_columns{};  ///< the columns of a reference to a kept row
 };
@@ -1001,8 +1030,10 @@ class GroupDecoder {
           part.memory += columns_[column]->memory_bytes();
           const std::uint64_t taken = file_.library_bytes(), read = std::min<std::uint64_t>(++read_, columns_.size());
           if (taken <= limit) continue;
-          // The columns that are not read yet will take about as much, beside what the open file takes.
-          const std::uint64_t needed = opened_ + (taken - std::min(taken, opened_)) * columns_.size() / read;
+          // If the pages of the others cannot be read, they count as this column does.
+          const std::uint64_t known = std::max(file_.PageBytes(group_), file_.PageBytes(plan_.largest_group));
+          const std::uint64_t like_read = (taken - std::min(taken, opened_)) * columns_.size() / read;
+          const std::uint64_t needed = std::max(taken, opened_ + (known > 0 ? known : like_read));
           column = columns_.size();
           throw Refusal{"decoding " + std::to_string(columns_.size()) + " columns takes too much memory", needed};
         }
@@ -1205,7 +1236,9 @@ class ParquetDecoder : public RowDecoder {
     std::uint64_t most = 0;
     for (int group = 0; group < file_.groups(); ++group) {
       group_bytes_.push_back(GroupBytes(file_, group));
-      most = std::max(most, group_bytes_.back());
+      if (group_bytes_.back() <= most) continue;
+      most = group_bytes_.back();
+      plan_.largest_group = group;
     }
     const std::uint64_t beside = std::clamp<std::uint64_t>(memory_ / (most + 4 * kBlockBytes), 1, threads_);
     const auto groups =

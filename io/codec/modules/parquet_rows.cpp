@@ -146,10 +146,6 @@ class TypedPart : public ColumnPart {
   RawVector<Stored> values_;
 };
 
-bool IsKeptRow(std::span<const std::byte> bytes) {
-  return (bytes[kRowSizeBytes - 1] & std::byte{0x80}) != std::byte{0};
-}
-
 /// Asks for the memory of a row, which is anywhere, before it is needed.
 void Prefetch(std::span<const std::byte> row) {
   constexpr std::size_t kLine = 64, kMostLines = 4;
@@ -176,7 +172,7 @@ void GatherRows(std::span<const std::byte> rows, const KeptRows& store, std::vec
     for (; count < kAhead && !rows.empty(); ++count) {
       const auto here = rows.first(RowSizes::Of(rows).here);
       found[count] = here;
-      if (IsKeptRow(here)) {
+      if (KeptRow::Is(here)) {
         found[count] = store.Row(KeptRow::Load(reinterpret_cast<const unsigned char*>(here.data())));
         Prefetch(found[count]);
       }
@@ -184,7 +180,7 @@ void GatherRows(std::span<const std::byte> rows, const KeptRows& store, std::vec
     }
     for (const std::span<const std::byte> row : std::span(found).first(count)) {
       // A damaged reference points into the middle of a row.
-      if (row.size() < kRowSizeBytes || IsKeptRow(row) || RowSizes::Of(row).here != row.size()) {
+      if (row.size() < kRowSizeBytes || KeptRow::Is(row) || RowSizes::Of(row).here != row.size()) {
         throw Error(ErrorCode::kIntegrity, "a record of the output refers to no row");
       }
       out.insert(out.end(), row.begin(), row.end());

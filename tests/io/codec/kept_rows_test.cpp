@@ -22,6 +22,11 @@ RC_GTEST_PROP(KeptRow, IsALineWithoutEscapes, ()) {
   const KeptRow read = KeptRow::Load(text);
   RC_ASSERT(read.place == place);
   RC_ASSERT(read.bytes == bytes);
+  const auto all = std::as_bytes(std::span(text));
+  for (std::size_t size = 0; size <= all.size(); ++size) {
+    RC_ASSERT(KeptRow::Is(all.first(size)) == (size >= kRowSizeBytes));
+  }
+  RC_ASSERT(!KeptRow::Is(std::as_bytes(std::span(&bytes, 1))));
 }
 
 RC_GTEST_PROP(KeptRows, GivesBackWhatWasKeptUntilItIsFull, ()) {
