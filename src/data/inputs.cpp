@@ -330,8 +330,8 @@ void Inputs::Open(FileSystem& files, Input& input, CancelFlag& cancel, StreamFro
 }
 
 void Inputs::RefuseRow(std::uint32_t input, std::uint64_t bytes, std::uint64_t most) const {
-  // A record with its key may take about a fortieth of the memory, and 64 MiB divided by 2.5. If --max-record asks for
-  // larger ones, each takes 28 times its size.
+  // The greatest size of a record grows with the memory up to kMostByMemory or a little more. If --max-record asks for
+  // larger records, a job needs at most kTimes times their size.
   constexpr std::uint64_t kMostByMemory = std::uint64_t{20} << 20, kTimes = 32;
   const std::uint64_t room = bytes + bytes / 8, limit = options_.limits.process_bytes;
   const std::string record = "--max-record " + SizeArgument(room);
