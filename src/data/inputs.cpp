@@ -335,16 +335,13 @@ void Inputs::RefuseRow(std::uint32_t input, std::uint64_t bytes, std::uint64_t m
   constexpr std::uint64_t kMostByMemory = std::uint64_t{20} << 20, kTimes = 32;
   const std::uint64_t room = bytes + bytes / 8, limit = options_.limits.process_bytes;
   const std::string record = "--max-record " + SizeArgument(room);
-  std::string advice = record;
-  if (options_.max_record == 0) {
-    advice = "--memory " +
-             SizeArgument(bytes <= kMostByMemory ? limit / std::max<std::uint64_t>(most, 1) * room + room
-                                                 : std::max(kTimes * room, limit)) +
-             (bytes <= kMostByMemory ? "" : " and " + record);
-  }
-  throw Error(ErrorCode::kUsage, EscapeName(path(input)) + ": a row takes " + std::to_string(bytes) +
-                                     " bytes, more than the " + std::to_string(most) + " for which there is memory" +
-                                     ": give at least " + advice);
+  const std::string why =
+      EscapeName(path(input)) + ": a row takes " + std::to_string(bytes) + " bytes, more than " + std::to_string(most);
+  if (options_.max_record != 0) throw Error(ErrorCode::kBadInput, why + ": allow it with " + record);
+  const std::string advice = bytes <= kMostByMemory
+                                 ? SizeArgument(limit / std::max<std::uint64_t>(most, 1) * room + room)
+                                 : SizeArgument(std::max(kTimes * room, limit)) + " and " + record;
+  throw Error(ErrorCode::kUsage, why + ", for which there is memory: give at least --memory " + advice);
 }
 
 /// Reads the header of an input of columns, so that other schemas and wrong keys are refused before any work.

@@ -122,7 +122,7 @@ class Inputs {
     return std::ranges::any_of(inputs_, [](const Input& one) { return IsColumnFile(one.codec); });
   }
   /// Throws Error(kUsage) for a row of an input of columns that has `bytes` bytes. The job allows `most` bytes. The
-  /// message says which options are enough for the row.
+  /// message says which options are enough for the row. If --max-record is given, throws Error(kBadInput) instead.
   [[noreturn]] void RefuseRow(std::uint32_t input, std::uint64_t bytes, std::uint64_t most) const;
   /// Returns the total size of the input files in bytes, without decompression. Returns 0 if an input is not a regular
   /// file.
