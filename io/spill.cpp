@@ -17,6 +17,7 @@
 #include <xxhash.h>
 
 #include "io/output_file.hpp"
+#include "kernels/thread.hpp"
 
 namespace gpusort {
 namespace {
@@ -60,11 +61,12 @@ void CheckBuffer(std::span<const std::byte> block, std::uint64_t payload_bytes, 
 }  // namespace
 
 SpillStore::SpillStore(FileSystem& files, std::vector<std::string> directories, std::uint64_t block_bytes, bool direct,
-                       std::function<void()> before_use, std::optional<NamedSpill> named)
+                       std::function<void()> before_use, std::optional<NamedSpill> named, std::size_t files_each)
     : files_(files),
       block_bytes_(block_bytes),
       direct_(direct),
       named_(std::move(named)),
+      files_each_(files_each),
       job_(named_ ? named_->job : detail::RandomNumber()),
       before_use_(std::move(before_use)) {
   if (directories.empty() || block_bytes == 0 || block_bytes % kSpillAlignment != 0) {
@@ -74,25 +76,52 @@ SpillStore::SpillStore(FileSystem& files, std::vector<std::string> directories, 
   for (std::string& path : directories) directories_.emplace_back().path = std::move(path);
 }
 
-void SpillStore::OpenFile(Directory& directory) {
+// The kernel frees the space of a file when it is closed, which takes 0.1 s for a gigabyte.
+SpillStore::~SpillStore() {
+  constexpr std::uint64_t kMany = std::uint64_t{64} << 20;
+  Threads closers;
+  for (Directory& directory : directories_) {
+    for (std::unique_ptr<File>& file : directory.files) {
+      if (taken_ >= kMany && StartThread(closers, [&file] { file.reset(); }).empty()) continue;
+      file.reset();
+    }
+  }
+}
+
+SpillStore::Place SpillStore::Where(const Directory& directory, std::uint64_t offset) const {
+  const std::uint64_t files = directory.files.size(), slot = offset / block_bytes_;
+  if (files == 0) return {};
+  return {directory.files[slot % files].get(), slot / files * block_bytes_};
+}
+
+void SpillStore::OpenFiles(Directory& directory) {
   if (before_use_) before_use_();
   before_use_ = nullptr;
   if (named_) {
     OpenNamed(directory, true);
     return;
   }
-  directory.file = files_.OpenTemp(directory.path, direct_);
+  bool direct = direct_;
+  std::unique_ptr<File> first = files_.OpenTemp(directory.path, direct);
   // The device needs a larger alignment than kSpillAlignment.
-  if (kSpillAlignment % directory.file->alignment() != 0) directory.file = files_.OpenTemp(directory.path, false);
+  if (kSpillAlignment % first->alignment() != 0) first = files_.OpenTemp(directory.path, direct = false);
+  directory.files.push_back(std::move(first));
+  try {
+    while (directory.files.size() < files_each_) directory.files.push_back(files_.OpenTemp(directory.path, direct));
+  } catch (const Error&) {
+    directory.files.resize(1);  // other parts of the job need the last file descriptors
+  }
 }
 
 bool SpillStore::OpenNamed(Directory& directory, bool create) {
   const std::string path = directory.path + "/" + named_->name;
+  std::unique_ptr<File> file;
   for (const bool direct : {direct_, false}) {
-    directory.file = files_.OpenNamed(path, direct, create);
-    if (!directory.file) return false;
-    if (kSpillAlignment % directory.file->alignment() == 0) break;
+    file = files_.OpenNamed(path, direct, create);
+    if (!file) return false;
+    if (kSpillAlignment % file->alignment() == 0) break;
   }
+  directory.files.push_back(std::move(file));
   return true;
 }
 
@@ -104,8 +133,8 @@ void SpillStore::Claim(const SpillExtent& extent) {
   if (extent.file >= directories_.size()) refuse(" of a directory that is not known");
   Directory& directory = directories_[extent.file];
   const std::string in = " of " + directory.path + "/" + named_->name;
-  if (!directory.file && !OpenNamed(directory, false)) refuse(in + ": the file is missing");
-  const std::uint64_t size = directory.file->Facts().size;
+  if (directory.files.empty() && !OpenNamed(directory, false)) refuse(in + ": the file is missing");
+  const std::uint64_t size = directory.files.front()->Facts().size;
   if (extent.offset % block_bytes_ != 0 || extent.payload_bytes > payload_capacity()) refuse(in + ": it cannot be");
   const std::uint64_t bytes = WholeBytes(extent.payload_bytes);
   if (extent.offset > size || bytes > size - extent.offset) {
@@ -123,12 +152,13 @@ void SpillStore::Claim(const SpillExtent& extent) {
 
 void SpillStore::FreeUnclaimed() {
   for (Directory& directory : directories_) {
-    if (!directory.file && !OpenNamed(directory, false)) continue;
-    directory.file->Truncate(directory.end);
+    if (directory.files.empty() && !OpenNamed(directory, false)) continue;
+    File& file = *directory.files.front();
+    file.Truncate(directory.end);
     for (std::uint64_t slot = 0; slot < directory.most.size(); ++slot) {
       if (directory.most[slot] != 0) continue;
       const std::uint64_t offset = slot * block_bytes_;
-      directory.holes = directory.holes && directory.file->Deallocate(offset, block_bytes_);
+      directory.holes = directory.holes && file.Deallocate(offset, block_bytes_);
       directory.free.push_back(offset);
     }
   }
@@ -143,7 +173,7 @@ void SpillStore::Sync() {
       File* file = nullptr;
       {
         const std::lock_guard lock(mutex_);
-        file = directory.file.get();
+        if (!directory.files.empty()) file = directory.files.front().get();  // a file with a name is the only one
       }
       if (file == nullptr) continue;
       file->Sync();
@@ -167,9 +197,9 @@ bool SpillStore::TakeSlot(std::vector<bool>& tried, Slot* slot) {
       const std::uint32_t index = (next_ + i) % count;
       Directory& directory = directories_[index];
       if (tried[index] || (fresh ? !directory.full.empty() : directory.free.empty())) continue;
-      if (!directory.file) {
+      if (directory.files.empty()) {
         try {
-          OpenFile(directory);
+          OpenFiles(directory);
         } catch (const Error& error) {
           if (error.code() != ErrorCode::kNoSpace) throw;
           directory.full = error.what();
@@ -178,7 +208,7 @@ bool SpillStore::TakeSlot(std::vector<bool>& tried, Slot* slot) {
       }
       next_ = (index + 1) % count;
       tried[index] = true;
-      *slot = {index, directory.end, directory.file.get()};
+      *slot = {index, directory.end, {}};
       if (fresh) {
         directory.end += block_bytes_;
         directory.most.push_back(0);
@@ -186,6 +216,7 @@ bool SpillStore::TakeSlot(std::vector<bool>& tried, Slot* slot) {
         slot->offset = directory.free.back();
         directory.free.pop_back();
       }
+      slot->place = Where(directory, slot->offset);
       return true;
     }
   }
@@ -207,8 +238,8 @@ SpillExtent SpillStore::Write(std::uint64_t run, std::uint64_t number, std::span
     header.checksum = Checksum(header, block.data() + kSpillHeaderBytes);
     std::memcpy(block.data(), &header, sizeof header);
     try {
-      slot.file->WriteAt(slot.offset, block.first(bytes));
-      if (named_) slot.file->WriteBack(slot.offset, bytes);
+      slot.place.file->WriteAt(slot.place.offset, block.first(bytes));
+      if (named_) slot.place.file->WriteBack(slot.place.offset, bytes);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kNoSpace) throw;
       // The slot is lost: if it were free again, every later write would try it in vain.
@@ -231,21 +262,21 @@ SpillExtent SpillStore::Write(std::uint64_t run, std::uint64_t number, std::span
 std::uint64_t SpillStore::Read(const SpillExtent& extent, std::uint64_t run, std::uint64_t number,
                                std::span<std::byte> block) {
   CheckBuffer(block, extent.payload_bytes, payload_capacity());
-  File* file = nullptr;
+  Place place;
   {
     const std::lock_guard lock(mutex_);
-    if (extent.file < directories_.size()) file = directories_[extent.file].file.get();
+    if (extent.file < directories_.size()) place = Where(directories_[extent.file], extent.offset);
   }
-  if (file == nullptr) throw Error(ErrorCode::kInternal, "a spill extent of another store");
+  if (place.file == nullptr) throw Error(ErrorCode::kInternal, "a spill extent of another store");
 
   const std::span<std::byte> out = block.first(WholeBytes(extent.payload_bytes));
   std::uint64_t got = 0;
   try {
-    got = file->ReadAt(extent.offset, out);
+    got = place.file->ReadAt(place.offset, out);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kIo) throw;
     // Reads once more, because some device errors are temporary.
-    got = file->ReadAt(extent.offset, out);
+    got = place.file->ReadAt(place.offset, out);
   }
   if (got < out.size()) {
     FailIntegrity(extent,
@@ -273,15 +304,15 @@ std::uint64_t SpillStore::Read(const SpillExtent& extent, std::uint64_t run, std
 }
 
 void SpillStore::Free(const SpillExtent& extent) {
-  File* file = nullptr;
+  Place place;
   {
     const std::lock_guard lock(mutex_);
     Directory& directory = directories_.at(extent.file);
-    if (directory.holes) file = directory.file.get();
+    if (directory.holes) place = Where(directory, extent.offset);
   }
   // The next block in this slot may be longer. Without a hole, the file would grow to a whole slot for every short
   // block.
-  const bool hole = file != nullptr && file->Deallocate(extent.offset, block_bytes_);
+  const bool hole = place.file != nullptr && place.file->Deallocate(place.offset, block_bytes_);
   const std::lock_guard lock(mutex_);
   Directory& directory = directories_.at(extent.file);
   directory.holes = hole;

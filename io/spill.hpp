@@ -48,8 +48,12 @@ class SpillStore {
   /// - block_bytes: the largest size of a block with its header, a multiple of kSpillAlignment
   /// - before_use: called before the first file is created. Write throws its exceptions.
   /// - named: if set, the files have names, and files of an earlier process are used again (see Claim).
+  /// - files_each: the number of files in each directory. With `named` there is one. If the process may not open so
+  /// many
+  ///   files, there is one.
   SpillStore(FileSystem& files, std::vector<std::string> directories, std::uint64_t block_bytes, bool direct,
-             std::function<void()> before_use = {}, std::optional<NamedSpill> named = {});
+             std::function<void()> before_use = {}, std::optional<NamedSpill> named = {}, std::size_t files_each = 1);
+  ~SpillStore();
   SpillStore(const SpillStore&) = delete;
   SpillStore& operator=(const SpillStore&) = delete;
 
@@ -91,22 +95,32 @@ class SpillStore {
  private:
   struct Directory {
     std::string path;
-    std::unique_ptr<File> file;       ///< created at the first write
+    /// Created at the first write. The blocks are dealt out to the files in turn. An offset counts all files together
+    /// (see Where).
+    std::vector<std::unique_ptr<File>> files;
     std::vector<std::uint64_t> free;  ///< the offsets of places (slots) for one block that are free again
     std::vector<std::uint64_t> most;  ///< for each slot: its longest block since its space was last freed, in bytes
     std::uint64_t end = 0;            ///< the first offset that no block has used
     bool holes = true;                ///< whether the file system can free parts of a file
     bool named = false;               ///< whether the name of the file is on the disk
-    std::string full;                 ///< the reason why the file cannot grow; empty if it can
+    std::string full;                 ///< the reason why the files cannot grow; empty if they can
+  };
+  /// An offset in one of the files of a directory.
+  struct Place {
+    File* file = nullptr;
+    std::uint64_t offset = 0;
   };
   struct Slot {
     std::uint32_t directory;
     std::uint64_t offset;
-    File* file;
+    Place place;
   };
 
+  /// Returns the place of the block at `offset` of `directory`. Returns no file if the directory has none.
+  Place Where(const Directory& directory, std::uint64_t offset) const;
+
   bool TakeSlot(std::vector<bool>& tried, Slot* slot);
-  void OpenFile(Directory& directory);
+  void OpenFiles(Directory& directory);
   bool OpenNamed(Directory& directory, bool create);
   [[noreturn]] void FailNoSpace(std::uint64_t bytes) const;
   [[noreturn]] void FailIntegrity(const SpillExtent& extent, const std::string& why) const;
@@ -115,6 +129,7 @@ class SpillStore {
   const std::uint64_t block_bytes_;
   const bool direct_;
   const std::optional<NamedSpill> named_;
+  const std::size_t files_each_;
   const std::uint64_t job_;
   std::function<void()> before_use_;
   mutable std::mutex mutex_;

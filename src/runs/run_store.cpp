@@ -64,8 +64,11 @@ void RunStore::Open(const Plan& plan, unsigned threads) {
     }
     RequireSpace(files_, directories, plan.temp_bytes - std::min(plan.temp_bytes, there), "temporary runs");
   }
+  // The kernel lets one thread at a time write to a file, and the other threads spin while they wait.
+  constexpr unsigned kMostFiles = 8;
   spill_ = std::make_unique<SpillStore>(files_, directories, plan.block_bytes, plan.direct_temp, check,
-                                        keeps() ? std::optional(journal_->spill()) : std::nullopt);
+                                        keeps() ? std::optional(journal_->spill()) : std::nullopt,
+                                        std::clamp(threads, 1u, kMostFiles));
   codec_ = std::make_unique<TempCodec>(memory_, plan.block_bytes, plan.temp_workspaces, TempCodecAsked(spec_), threads,
                                        &program_);
 }

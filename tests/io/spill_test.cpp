@@ -107,11 +107,18 @@ TEST(SpillStore, AsksOnceBeforeItIsUsed) {
 
 TEST(SpillStore, GivesBackWhatWasWrittenInAnyOrderOfWritesReadsAndFrees) {
   const TempFolder a, b, c;
-  for (const bool holes : {true, false}) {
-    for (const auto& directories : {std::vector{a.path()}, {a.path(), b.path(), c.path()}}) {
+  struct Layout {
+    bool holes;
+    std::vector<std::string> directories;
+    std::size_t files_each;
+  };
+  for (const bool with_holes : {true, false}) {
+    for (const auto& [holes, directories, files_each] : {Layout{with_holes, {a.path()}, 1},
+                                                         {with_holes, {a.path()}, 3},
+                                                         {with_holes, {a.path(), b.path(), c.path()}, 2}}) {
       FaultyFileSystem files;
       if (!holes) files.FailFrom(Call::kDeallocate, 1, EOPNOTSUPP);
-      SpillStore store(files, directories, kBlock, holes);
+      SpillStore store(files, directories, kBlock, holes, {}, {}, files_each);
       std::mt19937_64 random(7);
       std::uint64_t most_in_use = 0;
       struct Written {
@@ -166,13 +173,34 @@ TEST(SpillStore, GivesBackWhatWasWrittenInAnyOrderOfWritesReadsAndFrees) {
         ASSERT_EQ(store.Read(value.extent, value.run, number, block.span()), value.payload_bytes);
         ASSERT_TRUE(HoldsPayload(block, number, value.payload_bytes));
       }
-      if (directories.size() > 1) continue;
+      if (directories.size() > 1 || files_each > 1) continue;
       struct stat file;
       ASSERT_EQ(fstat(OpenSpillFile(a.path()).get(), &file), 0);
       // The file system's own count. Some file systems add a few blocks.
       EXPECT_LE(static_cast<std::uint64_t>(file.st_blocks) * 512,
                 (holes ? store.bytes_in_use() : store.peak_bytes()) + 64 * 1024);
     }
+  }
+}
+
+TEST(SpillStore, UsesOneFileIfItMayNotOpenMore) {
+  const TempFolder folder;
+  FaultyFileSystem files;
+  files.FailFrom(Call::kOpen, 3, EMFILE);
+  SpillStore store(files, {folder.path()}, kBlock, false, {}, {}, 8);
+  Block block;
+  std::vector<SpillExtent> extents;
+  for (int i = 0; i < 10; ++i) {
+    block.Fill(i, 3000);
+    extents.push_back(store.Write(1, i, block.span(), 3000));
+  }
+  EXPECT_EQ(files.Count(Call::kOpen), 3u);
+  struct stat file;
+  ASSERT_EQ(fstat(OpenSpillFile(folder.path()).get(), &file), 0);
+  EXPECT_EQ(static_cast<std::uint64_t>(file.st_size), 9 * kBlock + kPage) << "all blocks are in one file";
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_EQ(store.Read(extents[static_cast<std::size_t>(i)], 1, i, block.span()), 3000u);
+    EXPECT_TRUE(HoldsPayload(block, i, 3000));
   }
 }
 
