@@ -77,7 +77,7 @@ for sets in "b.many:" ":b.many" "c.many:" ":c.many" "b.many c.many:" ":b.many c.
   oracle "$minus" "$both" 1 1 >once-kept.many
   # Counts of the records that remain, by uniq, and in the order of the first ones.
   uniq -c all.many >count.many
-  sort -s -k1,1nr count.many | head -n 3 >top.many
+  sort -s -k1,1nr count.many | sed -n '1,3p' >top.many
   awk 'NR == FNR {count = substr($0, 1, 7); row[substr($0, 9)] = count; next} $0 in row && !seen[$0]++ {print row[$0], $0}' count.many a.many >count-kept.many
   uniq -u all.many >single.many
   uniq -d all.many >repeated.many
