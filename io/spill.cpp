@@ -76,7 +76,8 @@ SpillStore::SpillStore(FileSystem& files, std::vector<std::string> directories, 
   for (std::string& path : directories) directories_.emplace_back().path = std::move(path);
 }
 
-// The kernel frees the space of a file when it is closed, which takes 0.1 s for a gigabyte.
+// The kernel frees the space of a file when it is closed, which takes 0.1 s for a gigabyte. On the CPU little is left,
+// because the last merge frees what it has read.
 SpillStore::~SpillStore() {
   constexpr std::uint64_t kMany = std::uint64_t{64} << 20;
   Threads closers;

@@ -48,9 +48,9 @@ class SpillStore {
   /// - block_bytes: the largest size of a block with its header, a multiple of kSpillAlignment
   /// - before_use: called before the first file is created. Write throws its exceptions.
   /// - named: if set, the files have names, and files of an earlier process are used again (see Claim).
-  /// - files_each: the number of files in each directory. With `named` there is one. If the process may not open so
-  /// many
-  ///   files, there is one.
+  /// - files_each: the number of files in each directory. There is only one with `named`, and if the process may open
+  /// no
+  ///   more.
   SpillStore(FileSystem& files, std::vector<std::string> directories, std::uint64_t block_bytes, bool direct,
              std::function<void()> before_use = {}, std::optional<NamedSpill> named = {}, std::size_t files_each = 1);
   ~SpillStore();

@@ -151,7 +151,10 @@ void StartOver(SortContext& context, const Error& error) {
   const bool wrong = recovery->way == Recovery::Way::kAnew;
   const bool sorts = recovery->way == Recovery::Way::kSort;
   const bool anew = wrong || sorts || (context.layout.keyed() && inputs.rereadable() && lost);
-  if (sorting.merging() || anew) context.store.Drop(sorting.runs);
+  if (sorting.merging() || anew) {
+    const std::lock_guard lock(context.store_mutex);
+    context.store.Drop(sorting.runs);
+  }
   sorting.Note(recovery->note);
   facts = std::move(recovery->facts);
   if (recovery->way == Recovery::Way::kSmaller) ++past.smaller;

@@ -1,5 +1,7 @@
 #include "runs/run_store.hpp"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -14,6 +16,20 @@ namespace {
 /// Returns the number in the header of a stored block. A block of a long line is stored in several parts, which differ
 /// in this number.
 std::uint64_t PartNumber(std::uint64_t number, std::uint64_t part) { return number | part << 48; }
+
+}  // namespace
+
+namespace {
+
+/// Returns how many temp files to make in each of `folders` folders, into which `threads` threads write. The kernel
+/// lets one thread at a time write to a file, and the other threads spin while they wait.
+std::size_t FilesOfFolder(std::uint64_t folders, std::uint64_t threads) {
+  // All temp files together are at most a part of the files that the process may open.
+  constexpr std::uint64_t kMost = 8, kPart = 32;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1;
+  return std::clamp<std::uint64_t>(limit.rlim_cur / kPart / folders, 1, std::clamp<std::uint64_t>(threads, 1, kMost));
+}
 
 }  // namespace
 
@@ -64,17 +80,18 @@ void RunStore::Open(const Plan& plan, unsigned threads) {
     }
     RequireSpace(files_, directories, plan.temp_bytes - std::min(plan.temp_bytes, there), "temporary runs");
   }
-  // The kernel lets one thread at a time write to a file, and the other threads spin while they wait.
-  constexpr unsigned kMostFiles = 8;
   spill_ = std::make_unique<SpillStore>(files_, directories, plan.block_bytes, plan.direct_temp, check,
                                         keeps() ? std::optional(journal_->spill()) : std::nullopt,
-                                        std::clamp(threads, 1u, kMostFiles));
+                                        FilesOfFolder(directories.size(), threads));
   codec_ = std::make_unique<TempCodec>(memory_, plan.block_bytes, plan.temp_workspaces, TempCodecAsked(spec_), threads,
                                        &program_);
 }
 
 void RunStore::Close() {
   codec_.reset();
+  if (!spill_) return;
+  closed_written_ += spill_->written_bytes();
+  closed_peak_ = std::max(closed_peak_, spill_->peak_bytes());
   spill_.reset();
 }
 

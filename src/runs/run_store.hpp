@@ -2,6 +2,7 @@
 // runs are kept for a later process. Start at RunStore.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -77,8 +78,8 @@ class RunStore {
   /// Returns how many bytes of memory the compression of temp files has allocated.
   std::uint64_t taken_bytes() const;
   std::uint64_t bytes_in_use() const { return spill_ ? spill_->bytes_in_use() : 0; }
-  std::uint64_t peak_bytes() const { return spill_ ? spill_->peak_bytes() : 0; }
-  std::uint64_t written_bytes() const { return spill_ ? spill_->written_bytes() : 0; }
+  std::uint64_t peak_bytes() const { return std::max(closed_peak_, spill_ ? spill_->peak_bytes() : 0); }
+  std::uint64_t written_bytes() const { return closed_written_ + (spill_ ? spill_->written_bytes() : 0); }
   /// Returns the codec with which new blocks of temp files are compressed.
   Codec codec() const;
 
@@ -90,6 +91,7 @@ class RunStore {
   ProgramCodec program_;
   Journal* const journal_;
   std::unique_ptr<SpillStore> spill_;
+  std::uint64_t closed_written_ = 0, closed_peak_ = 0;  ///< of temp files that Close() has removed
   std::unique_ptr<TempCodec> codec_;
   std::mutex mutex_;
   /// The places where the list of blocks of each sorted run is stored in temp files. Only for runs that are kept for a

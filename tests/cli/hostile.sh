@@ -125,6 +125,10 @@ split -n l/30 web.log part.
 if sanitized; then
   echo "SKIPPED: UBSan opens a pipe to look at a pointer, and takes it for a wrong one if it cannot: ulimit -n"
 else
+  mkdir -p t1 t2 t3
+  for n in 10 12 15 16 17 24 32; do
+    (ulimit -n $n; expect 0 "${g[@]}" "${spill[@]}" --threads 8 -T t1 -T t2 -T t3 web.log got.out; same want.out got.out)
+  done
   for n in 10 16 32; do
     (ulimit -n $n; expect 0 "${g[@]}" "${spill[@]}" web.log got.out; same want.out got.out)
     (ulimit -n $n; expect 0 "${g[@]}" "${spill[@]}" -o got.out part.*; same want.out got.out)

@@ -1155,7 +1155,7 @@ class GroupDecoder {
         if (row >= KeptRow::kFlag) throw Refusal{Place(columns_.size()) + "a row has more than 2 GiB"};
         const auto size = static_cast<std::uint32_t>(row) | flag;
         std::memcpy(to, &size, sizeof(size));
-        std::memcpy(to + kRowSizeBytes, shape.bits.data(), shape.bits.size());
+        std::ranges::copy(shape.bits, to + kRowSizeBytes);  // there are none if no column has nulls
         part.at[i] = to;
         to += row;
       }
