@@ -29,6 +29,8 @@ constexpr std::uint64_t kMostBeside = kSpillHeaderBytes + kPage - 1;
 /// of the core when the core finds the ends of its lines. Fixed records go through a smaller buffer (kReadCache).
 /// data/bench/NOTES.md has the rates.
 constexpr std::uint64_t kMaxReadBlock = 8 * kMiB + kReadSlack, kMaxLinesBlock = 2 * kMiB + kReadSlack;
+/// The most memory for blocks of runs that a merge reads in advance.
+constexpr std::uint64_t kMostReadAhead = std::uint64_t{4} << 30;
 /// How many bytes stay in the private cache of a core. Sizes from half to twice of this are equally fast.
 constexpr std::uint64_t kReadCache = 256 * kKiB;
 
@@ -413,7 +415,7 @@ class Planner {
     plan_.levels = Levels(runs, most);
     if (plan_.gpu && plan_.spills) pool = HostTier(runs, most, pool);
     const std::uint64_t block = plan_.block_bytes;
-    plan_.merge_blocks = std::min(pool / block, std::max<std::uint64_t>(4, (std::uint64_t{4} << 30) / block));
+    plan_.merge_blocks = std::min(pool / block, std::max<std::uint64_t>(4, kMostReadAhead / block));
     // Touching memory for the first time takes more time than reading further in advance saves.
     if (lines() && !plan_.gpu && plan_.levels == 1 && plan_.spills) {
       plan_.merge_blocks = std::min(plan_.merge_blocks, 2 * WithSlack(runs) + 16);
@@ -429,7 +431,7 @@ class Planner {
   /// Chooses the size of blocks. Returns how many runs one merge can then read with `pool` bytes of memory.
   std::uint64_t ChooseBlock(std::uint64_t runs, std::uint64_t pool) {
     const auto fan_in = [&](std::uint64_t block) {
-      const std::uint64_t most = std::max<std::uint64_t>(2, pool / (2 * block));
+      const std::uint64_t most = std::max<std::uint64_t>(2, std::min(pool, kMostReadAhead) / (2 * block));
       return facts_.asked.fan_in == 0 ? most : std::min(most, std::max<std::uint64_t>(2, facts_.asked.fan_in));
     };
     std::uint64_t block = LeastBlock();

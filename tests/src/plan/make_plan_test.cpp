@@ -74,6 +74,20 @@ TEST(Plan, BlocksOfAGpusRingAreAsLargeAsPiecesWithKeys) {
   }
 }
 
+// A merge reads at most 4 GiB of blocks in advance. Blocks that grow with the memory must not make a second level.
+TEST(Plan, MergesVeryShortLinesOnceWithMuchMemory) {
+  const LineOrderView order{};
+  PlanFacts facts = Facts(8 * kGiB, 0);
+  facts.asked.keeps = true;
+  facts.input.plain = MakeLineLayout('\n', order);
+  facts.input.records = facts.input.bytes / 2;
+  facts.machine.threads = 1;
+  for (const std::uint64_t memory : {1 * kGiB, 2 * kGiB, 4 * kGiB, 8 * kGiB, 64 * kGiB}) {
+    facts.asked.limit = memory + 1;
+    EXPECT_EQ(Make(facts).levels, 1u) << memory;
+  }
+}
+
 TEST(Plan, KeepsSmallInputsInOneBatchAndSpillsNothing) {
   const Plan plan = Make(Facts(1000, 256 * kMiB));
   EXPECT_EQ(plan.runs, 1u);
