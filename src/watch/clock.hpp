@@ -116,7 +116,9 @@ class Busy {
   Busy(StageClock& clock, Resource resource, std::uint64_t bytes = 0, const SliceLabel& label = {})
       : clock_(clock), resource_(resource), bytes_(bytes), label_(label) {
     clock_.Enter(resource_);
-    if (clock_.trace() != nullptr) begin_ = StageClock::SteadyNow();
+    if (clock_.trace() == nullptr) return;
+    clock_.trace()->Enter();
+    begin_ = StageClock::SteadyNow();
   }
   Busy(const Busy&) = delete;
   Busy& operator=(const Busy&) = delete;

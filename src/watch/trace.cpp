@@ -90,6 +90,10 @@ Trace::Buffer* Trace::Attach() noexcept try {
   return nullptr;
 }
 
+void Trace::Enter() noexcept {
+  if (Own::OfThread().id != id_) Attach();
+}
+
 void Trace::Add(const TraceSlice& slice) noexcept {
   Own& own = Own::OfThread();
   Buffer* const buffer = own.id == id_ ? own.buffer.get() : Attach();

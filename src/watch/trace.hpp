@@ -55,6 +55,9 @@ class Trace {
   Trace& operator=(const Trace&) = delete;
   ~Trace();
 
+  /// Gives the calling thread a row of its own. Call this when the use of a resource begins. At the end of the use, the
+  /// thread could get the row of a thread that has ended in the meantime, and slices of both would overlap.
+  void Enter() noexcept;
   /// Adds a slice, which describes one use of a resource by the calling thread. If the buffer of the thread is full,
   /// writes its slices to the file first. If there is no buffer for the thread, drops the slice and counts it in
   /// dropped().

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "kernels/thread.hpp"
+#include "watch/clock.hpp"
 #include "watch/progress.hpp"
 #include "watch/recorder.hpp"
 
@@ -91,6 +92,37 @@ TEST(Trace, GivesTheRowOfAThreadThatEndedToTheNextOfItsRole) {
   int rows = 0;
   for (const nlohmann::json& event : ReadTrace(path)) rows += event.at("name") == "thread_name";
   EXPECT_EQ(rows, 1);
+}
+
+TEST(Trace, KeepsTheRowOfAThreadWhileAnotherUsesAResource) {
+  const std::string path = TraceFile();
+  Trace trace(path, 1 << 16, Nanoseconds{0});
+  StageClock clock("phase");
+  clock.TraceInto(&trace);
+  std::latch begun(1), ended(1);
+  Threads threads;
+  ASSERT_EQ(StartThread(threads,
+                        [&] {
+                          thread_role = "test";
+                          begun.wait();
+                          { const Busy use(clock, Resource::kCompute); }
+                        }),
+            "");
+  ASSERT_EQ(StartThread(threads,
+                        [&] {
+                          thread_role = "test";
+                          const Busy use(clock, Resource::kCompute);
+                          begun.count_down();
+                          ended.wait();
+                        }),
+            "");
+  threads.front().join();
+  ended.count_down();
+  threads.clear();
+  EXPECT_EQ(trace.End(Nanoseconds{1}, "{}"), 0);
+  int rows = 0;
+  for (const nlohmann::json& event : ReadTrace(path)) rows += event.at("name") == "thread_name" && event.at("pid") == 1;
+  EXPECT_EQ(rows, 2);
 }
 
 TEST(Trace, HasRoomForAsManyThreadsAsThereAreCores) {
