@@ -154,7 +154,7 @@ class Encoder {
   /// Compresses the remaining bytes and passes them to the sink. If nothing was written at all, makes a valid file that
   /// expands to nothing. Call this once, after the last Write.
   void Finish();
-  /// Waits until the sink is not called. It is not called until the next call of Write or Finish.
+  /// Waits until the sink is not called. It is not called until the next call of Write, Lend or Finish.
   void Pause();
 
  private:

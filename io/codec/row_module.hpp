@@ -82,7 +82,7 @@ class RowEncoder {
   virtual void Return() noexcept {}
   /// Ends the file. Call this once, after the last Write.
   virtual void Finish() = 0;
-  /// Waits until the sink is not called. It is not called until the next call of Write() or Finish().
+  /// Waits until the sink is not called. It is not called until the next call of Write(), Lend() or Finish().
   virtual void Pause() {}
 };
 

@@ -20,7 +20,7 @@
 namespace gpusort {
 namespace {
 
-/// What a key of lines says about a column.
+/// The column and the order that a key of lines asks for.
 struct Wish {
   std::uint64_t number = 0;  ///< of the column, from 1; 0: any column
   KeyOptions letters;

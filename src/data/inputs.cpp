@@ -27,7 +27,7 @@ constexpr std::uint64_t kDecoderShare = 4;
 
 /// Returns how many inputs may stay open: half of the files that the process may open. Raises that limit first.
 std::size_t OpenLimit() {
-  // The other open files: standard streams, the output and its directory, a temp file, and files that are open for a
+  // The other open files: standard streams, the output and its directory, temp files, and files that are open for a
   // moment.
   constexpr std::uint64_t kOtherFiles = 12;
   rlimit limit{};

@@ -85,7 +85,7 @@ class Output {
   /// outlive this object.
   void Compress(Codec codec, const EncoderOptions& options, StageClock& clock);
   /// Returns true if the output is a stream and some records were already sent to it. They cannot be taken back.
-  /// Call this after a failure. Nothing more is sent before the next call of Write() or Finish().
+  /// Call this after a failure. Nothing more is sent before the next call of Write(), LendRows() or Finish().
   bool sent();
   /// Prepares to write the output again from its beginning, after a failure. Do not call this if sent() is true.
   void Restart();

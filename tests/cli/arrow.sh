@@ -159,7 +159,7 @@ expect 0 "$g" --compress none -k row zstd.arrow out.arrow
 expect 2 "$g" --compress snappy -k k small.arrow out.arrow
 says "'snappy': Arrow is compressed by none, lz4 or zstd"
 
-# What cannot be done.
+# Jobs that are refused.
 for name in union interval runs none empty nothing inside; do
   expect 3 "$g" -k k refused-$name.arrow out.arrow
   says "column 'bad' of .* cannot be sorted"

@@ -35,7 +35,7 @@ std::unique_ptr<RowEncoder> MakeArrowStreamEncoder(const RowEncoderOptions& opti
                                                    std::function<void(std::span<const std::byte>)> sink);
 std::string WhyNoArrowCodec(const std::string& compression);
 
-/// What an encoder needs to know about its input. It is RowSchema::file.
+/// The facts about its input that an encoder needs. It is RowSchema::file.
 struct ArrowHeader {
   arrow::Compression::type codec = arrow::Compression::UNCOMPRESSED;  ///< of the buffers of record batches
   std::shared_ptr<arrow::Schema> schema;

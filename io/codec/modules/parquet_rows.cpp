@@ -164,7 +164,7 @@ std::unique_ptr<ColumnPart> MakeColumnPart(const RowColumn& column, parquet::Typ
 }
 
 void GatherRows(std::span<const std::byte> rows, const KeptRows& store, std::vector<std::byte>& out) {
-  // So many rows are asked for before they are copied.
+  // The number of rows that are asked for before they are copied.
   constexpr std::size_t kAhead = 64;
   std::span<const std::byte> found[kAhead];
   while (!rows.empty()) {
