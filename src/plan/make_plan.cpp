@@ -107,6 +107,14 @@ Ring RingFor(const PlanFacts& facts, const MemoryShares& shares) {
     ring.blocks = std::max<std::uint64_t>(4, memory / 2 / ring.block_bytes);
     if (ring.bytes() > memory / 2) TooLittleForRecords(facts, shares);
   }
+  if (gpu && !rereadable) {
+    // If the GPU fails, the CPU goes on with the ring, and needs memory for a batch and for temp files.
+    const std::uint64_t slot = ring.max_record + facts.input.key_cost.Most(ring.max_record);
+    const std::uint64_t cpu = memory / 16 * 3 + 2 * slot + CpuLaneBytes(shares.layout, slot, shares.threads);
+    constexpr std::uint64_t kLeastBlocks = 8;
+    const std::uint64_t most = (memory - std::min(memory, cpu)) / ring.block_bytes;
+    ring.blocks = std::min(ring.blocks, std::max(kLeastBlocks, most));
+  }
   if (gpu && rereadable && fixed) {
     const std::uint64_t cache = std::min(kReadCache, memory / 64 / ring.threads / kPage * kPage);
     if (cache >= kReadCache / 4 && stride <= cache / 16) ring.cache_bytes = cache;
@@ -241,12 +249,16 @@ class Planner {
     return std::min(slot, std::max(largest_, AskedBatch()));
   }
 
+  /// Returns true if the ring may be that of a GPU that failed. It holds a part of a stream, which cannot be read
+  /// again.
+  bool TakesOver() const { return facts_.earlier.spilled && !facts_.input.rereadable; }
+
   /// Returns the memory that a lane on the CPU takes in addition to its slots of `slot` bytes.
   std::uint64_t HostLane(std::uint64_t slot) const { return CpuLaneBytes(shares_.layout, slot, shares_.threads); }
 
   void HostBatches() {
     const std::uint64_t fixed = plan_.ring.bytes() + Reserve();
-    if (shares_.memory < fixed + 8 * largest_) TooSmall();
+    if (shares_.memory < fixed + (TakesOver() ? 0 : 8 * largest_)) TooSmall();
     const std::uint64_t room = shares_.memory - fixed;
     const bool planned = facts_.asked.fan_in == 0 && facts_.asked.batch_bytes == 0;
     const bool may_stay = !facts_.earlier.spilled && !facts_.asked.keeps;
@@ -294,10 +306,22 @@ class Planner {
     // The memory of a lane grows with its slots, so the size of slots is found by making them smaller until they fit.
     // If a short stream is one batch, the batch stays in its slot while it is written.
     const auto fits = [&](std::uint64_t slot) {
-      return facts_.input.rereadable ? 4 * slot + 2 * HostLane(slot) <= room : Fits(slot, room);
+      const bool sorts = plan_.slots * slot + plan_.lanes * HostLane(slot) <= room;
+      // With one lane, runs stay in no slot before the ring is freed.
+      return sorts && (facts_.input.rereadable || Fits(slot, plan_.lanes == 1 ? room + plan_.ring.bytes() : room));
     };
-    std::uint64_t slot = Slot(room / 4);
-    while (slot > largest_ && !fits(slot)) slot = Slot(slot - slot / 16 - unit_);
+    const auto largest_that_fits = [&] {
+      std::uint64_t slot = Slot(room / plan_.slots);
+      while (slot > largest_ && !fits(slot)) slot = Slot(slot - slot / 16 - unit_);
+      return slot;
+    };
+    std::uint64_t slot = largest_that_fits();
+    if (!fits(slot) && TakesOver()) {
+      // The ring of a GPU leaves little memory, which may be enough for one lane.
+      plan_.lanes = 1;
+      plan_.slots = 2;
+      slot = largest_that_fits();
+    }
     if (!fits(slot)) TooSmall();
     if (facts_.input.known) slot = Slot(std::min(slot, InSlots(std::max(facts_.input.bytes, unit_))));
     if (lines() && facts_.input.known && facts_.asked.batch_bytes == 0) {
@@ -597,6 +621,16 @@ class Planner {
   Plan plan_;
 };
 
+/// Returns the facts with which the CPU plans after a failure of the GPU with this plan. See Recover().
+PlanFacts AfterGpu(PlanFacts facts, const Plan& plan) {
+  facts.machine.gpu = false;
+  facts.machine.gpus = 1;
+  facts.earlier.spilled = true;
+  facts.earlier.temp_workspaces = plan.temp_workspaces;
+  facts.earlier.block_bytes = plan.block_bytes;
+  return facts;
+}
+
 /// Makes a plan. If the lists of runs and blocks take more than kFreeIndex, blocks get larger. If that is not enough,
 /// the plan is made again with less memory, and the lists get the rest.
 Plan PlanFor(const PlanFacts& facts, const MemoryShares& shares, const Ring& ring, bool with_levels) {
@@ -607,6 +641,8 @@ Plan PlanFor(const PlanFacts& facts, const MemoryShares& shares, const Ring& rin
     Plan plan = planner.Make();
     const std::uint64_t counted = plan.index_bytes - std::min(plan.index_bytes, kFreeIndex);
     if (counted <= shares.memory - rest.memory) {
+      // If the GPU fails, the blocks in the ring must not be lost.
+      if (plan.gpu && !facts.input.rereadable) PlanFor(AfterGpu(facts, plan), shares, ring, false);
       if (with_levels) plan = planner.WithLevels();
       plan.memory = shares.memory;
       return plan;

@@ -55,6 +55,7 @@ const std::vector<GpuJob>& GpuJobs() {
       {"--resume-dir", {"--type", "u64"}, {"in.u64"}, "out", true},
       {"columns that are kept", {"-k", "id:int"}, {"in.csv"}, "out.csv", true},
       {"a stream", {"--type", "u64"}, {"in.u64"}, "out", false, true},
+      {"a stream of lines", {"--format", "lines", "-k2"}, {"in.txt"}, "out", false, true},
       {"compressed", {"--type", "u64"}, {"in.u64"}, "out.gz"},
       {"parts", {"--type", "u64", "--split", "3"}, {"in.u64"}},
   };
@@ -89,10 +90,11 @@ class GpuFaults : public ::testing::Test {
   /// Returns arguments with which runs of all tiers occur.
   std::vector<std::string> GpuArgs(const GpuJob& job, const char* device) const {
     std::vector<std::string> args = Args(job, folder_ / job.output);
-    const char* const memory = job.args[0] == "-k" || job.args[1] == "lines" ? "3M" : "2M";
+    const bool lines = job.args[0] == "-k" || job.args[1] == "lines";
+    const char* const memory = lines && job.stream ? "16M" : lines ? "3M" : "2M";
     args.insert(args.end(), {"--device", device, "--gpu-memory", memory, "--batch-bytes", "12000", "--block-size",
                              "64K", "--stats", folder_ / "stats"});
-    if (job.inputs[0] == "in.txt" || job.inputs[0] == "few.txt" || job.inputs[0] == "in.csv") {
+    if (!job.stream && (job.inputs[0] == "in.txt" || job.inputs[0] == "few.txt" || job.inputs[0] == "in.csv")) {
       args.insert(args.end(), {"--max-record", "10000"});
     }
     if (job.keeps) args.insert(args.end(), {"--resume-dir", folder_ / "d", "--checkpoint", "40000"});

@@ -566,6 +566,30 @@ RC_GTEST_PROP(PlanProperties, NeverTakeMoreThanTheLimit, ()) {
   RC_ASSERT(!plan || TakenBytes(*plan, ShareMemory(facts)) <= facts.asked.limit);
 }
 
+// The blocks in the ring of a stream cannot be read again, so the CPU goes on with the ring of the lost GPU.
+RC_GTEST_PROP(PlanProperties, OfAGpuForAStreamLeaveEnoughMemoryToTheCpu, ()) {
+  PlanFacts facts = AnyFacts();
+  if (!facts.machine.gpu) facts.machine = GpuFacts(0, 0, 64 * kGiB).machine;
+  facts.input.known = facts.input.rereadable = false;
+  facts.input.bytes = 0;
+  if (!facts.input.plain.fixed() && *rc::gen::arbitrary<bool>()) {
+    facts.input.keyed = facts.input.plain;
+    facts.input.keyed.keys = 2;
+    facts.input.keys = KeysWhen::kAlways;
+    facts.input.key_cost = {*rc::gen::inRange<std::uint64_t>(0, 100), *rc::gen::inRange<std::uint64_t>(0, 4)};
+  }
+  const MemoryShares shares = ShareMemory(facts);
+  const std::optional<Plan> plan = TryToMake(facts);
+  RC_LOG() << Describe(facts) << "\n";
+  RC_PRE(plan.has_value());
+  facts.machine.gpu = false;
+  facts.machine.gpus = 1;
+  facts.earlier.spilled = true;
+  facts.earlier.temp_workspaces = plan->temp_workspaces;
+  facts.earlier.block_bytes = plan->block_bytes;
+  RC_ASSERT(TakenBytes(MakePlan(facts, shares, plan->ring), shares) <= facts.asked.limit);
+}
+
 RC_GTEST_PROP(PlanProperties, HaveNoMoreLevelsWithMoreMemory, ()) {
   PlanFacts facts = AnyFacts();
   const std::optional<Plan> plan = TryToMake(facts);
