@@ -185,8 +185,12 @@ void File::Allocate(std::uint64_t size) {
   if (OnlyInMemory()) page_bytes_ = size;
 }
 
-void File::ExpectAllocation(std::uint64_t size) {
-  if (OnlyInMemory()) expected_ = size;
+bool File::ExpectAllocation(std::uint64_t size) {
+  if (!OnlyInMemory() || size > detail::FileSizeLimit()) return false;
+  std::uint64_t free = kUnknownSpace;
+  if (calls_.FreeSpace(directory_.c_str(), &free) == 0 && size > free) return false;
+  expected_ = size;
+  return true;
 }
 
 void File::AllocateInSteps(std::uint64_t size) {

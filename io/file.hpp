@@ -65,9 +65,10 @@ class File {
   /// cannot reserve. On a tmpfs this takes as long as writing, but several threads can then copy into the file at the
   /// same time. Thread-safe.
   void Allocate(std::uint64_t size);
-  /// Announces that another thread will call AllocateInSteps(size). If the file is on a tmpfs, WriteAt() waits from now
-  /// on until the bytes that it writes are reserved.
-  void ExpectAllocation(std::uint64_t size);
+  /// Announces that another thread will call AllocateInSteps(size). WriteAt() waits from now on until the bytes that it
+  /// writes are reserved. Returns false, and changes nothing, if Allocate() is better: the file is not on a tmpfs, it
+  /// has a name, or there is too little room, which must be known before anything is written.
+  bool ExpectAllocation(std::uint64_t size);
   /// Reserves disk space as Allocate() does, but step by step, so that other threads can write the first bytes before
   /// the last bytes are reserved.
   void AllocateInSteps(std::uint64_t size);

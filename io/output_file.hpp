@@ -48,11 +48,10 @@ class OutputFile {
   /// Reserves disk space as File::Allocate does. If the output is written into an existing file (see in_place()), only
   /// checks that the free space is enough. Throws Error(kNoSpace) if space is missing.
   void Allocate(std::uint64_t size);
-  /// Call this before another thread calls AllocateInSteps(size). Does nothing if the output is written in place.
-  void ExpectAllocation(std::uint64_t size) {
-    if (in_place_.empty()) file_->ExpectAllocation(size);
-  }
-  void AllocateInSteps(std::uint64_t size) { in_place_.empty() ? file_->AllocateInSteps(size) : Allocate(size); }
+  /// Announces a call of AllocateInSteps(size), as File::ExpectAllocation does. Returns false if the caller must call
+  /// Allocate() instead, as for an output that is written in place.
+  bool ExpectAllocation(std::uint64_t size) { return in_place_.empty() && file_->ExpectAllocation(size); }
+  void AllocateInSteps(std::uint64_t size) { file_->AllocateInSteps(size); }
   bool AllocateToWrite(std::uint64_t size) { return file_->AllocateToWrite(size); }
   /// Uses O_DIRECT (I/O without the page cache) from now on if that is possible. Call this before the first write.
   void MakeDirect();

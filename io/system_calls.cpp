@@ -108,14 +108,17 @@ std::string ErrnoText(int error) {
   return ErrnoName(error) + " (" + (text != nullptr ? text : "unknown") + ")";
 }
 
+std::uint64_t FileSizeLimit() {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ? kUnknownSpace : limit.rlim_cur;
+}
+
 std::string NoSpaceHint(int error) {
   if (error == EDQUOT) return "a disk quota is used up (see quota): remove files that count against it, or raise it";
   if (error != EFBIG) return "the disk is full: make room there, or use another disk";
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
-    return "the file system there takes no file so large: use another";
-  }
-  return "the file-size limit of " + std::to_string(limit.rlim_cur) + " bytes is reached: raise it (ulimit -f)";
+  const std::uint64_t limit = FileSizeLimit();
+  if (limit == kUnknownSpace) return "the file system there takes no file so large: use another";
+  return "the file-size limit of " + std::to_string(limit) + " bytes is reached: raise it (ulimit -f)";
 }
 
 std::string DiskHint(int error) {

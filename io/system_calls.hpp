@@ -82,6 +82,8 @@ std::string ErrnoName(int error);
 std::string ErrnoText(int error);
 /// Returns true for the errors ENOSPC, EDQUOT and EFBIG: a full disk, quota or file-size limit.
 bool IsNoSpace(int error);
+/// Returns the file-size limit of this process (ulimit -f) in bytes, or kUnknownSpace if there is no limit.
+std::uint64_t FileSizeLimit();
 /// Returns the last part of a message about a full disk, quota or file-size limit: what is full and what helps.
 std::string NoSpaceHint(int error);
 /// Returns an explanation of `error` for messages, such as "; the folder was removed meanwhile", or an empty string.

@@ -194,11 +194,10 @@ void Output::Restart() {
   Compress(codec_, encoder_options_, *clock_);
 }
 
-void Output::Reserve(FileSystem& files, std::uint64_t bytes) {
+void Output::Reserve(std::uint64_t bytes) {
   // A full disk then ends the job now, and not after hours. With --split, `file_` lists the parts and holds the space
   // until ReleaseForParts().
-  if (!files.IsTmpfs(file_->directory()) || files.FreeSpace(file_->directory()) < bytes) return file_->Allocate(bytes);
-  file_->ExpectAllocation(bytes);
+  if (!file_->ExpectAllocation(bytes)) return file_->Allocate(bytes);
   reserving_ = RunBeside([this, bytes] { file_->AllocateInSteps(bytes); });
   // No thread could be started.
   if (reserving_.wait_for(std::chrono::seconds(0)) == std::future_status::deferred) FinishReserving();

@@ -90,7 +90,7 @@ class Output {
   /// Prepares to write the output again from its beginning, after a failure. Do not call this if sent() is true.
   void Restart();
   /// Reserves disk space for `bytes` bytes. FinishReserving() waits until the work is done.
-  void Reserve(FileSystem& files, std::uint64_t bytes);
+  void Reserve(std::uint64_t bytes);
   /// If the output is on a tmpfs (a file system in memory), starts a thread that allocates memory for the output. Call
   /// this once, and call AllIsKnown() after the whole input was read.
   /// - known() returns how many bytes will be written, as far as this is known so far.

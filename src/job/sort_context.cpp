@@ -13,6 +13,7 @@
 #include "job/find_facts.hpp"
 #include "kernels/error.hpp"
 #include "kernels/records/records.hpp"
+#include "plan/make_plan.hpp"
 
 namespace gpusort {
 namespace {
@@ -121,6 +122,13 @@ void SortContext::ShareMemory() {
     MeasureLines(facts.input, open.inputs, open.memory);
   }
   sorting.shares = gpusort::ShareMemory(facts);
+  if (facts.machine.gpu && open.spec.limits.device == DeviceChoice::kAuto &&
+      !(IsEnough(facts, sorting.shares) && IsEnoughWithoutGpu(facts, sorting.shares))) {
+    LogInfo("the memory is too small for a GPU: the CPU needs less");
+    facts.machine.gpu = false;
+    facts.machine.gpus = 1;
+    sorting.shares = gpusort::ShareMemory(facts);
+  }
   const unsigned planned = sorting.shares.threads, most = facts.machine.threads;
   if (most < cores.cores) {
     LogInfo("the limit on addresses (ulimit -v, -d) leaves room for " + std::to_string(most) + " threads");

@@ -59,7 +59,7 @@ void PrepareOutput(SortContext& context) {
     output.Compress(spec.target.codec, options, context.clock);
   } else if (output.file() != nullptr && context.open.inputs.rereadable() && WritesAll(spec) &&
              !spec.target.no_space_check) {
-    output.Reserve(context.open.files, context.open.inputs.bytes());
+    output.Reserve(context.open.inputs.bytes());
   }
 }
 

@@ -27,6 +27,10 @@ Ring MakeRing(const PlanFacts& facts, const MemoryShares& shares);
 /// yet.
 bool IsEnough(const PlanFacts& facts, const MemoryShares& shares);
 
+/// Returns true if the memory is enough for the CPU with the ring of a plan for GPUs (`facts`). The CPU takes over that
+/// ring if no GPU can be opened, or if the GPUs fail.
+bool IsEnoughWithoutGpu(const PlanFacts& facts, const MemoryShares& shares);
+
 /// Thrown if the memory of a GPU is too small for every plan.
 struct TooLittleGpuMemory : Error {
   explicit TooLittleGpuMemory(const std::string& why) : Error(ErrorCode::kOutOfMemory, why) {}

@@ -172,7 +172,7 @@ done
 for end in first last; do
   if [ $end = first ]; then head -c 200000 /dev/zero | tr '\0' '\n' | cat - long.log >uneven.log
   else head -c 200000 /dev/zero | tr '\0' '\n' | cat long.log - >uneven.log; fi
-  expect 0 "$g" --device cpu --memory 192M --stats stats.json uneven.log out
+  expect 0 "$g" --device cpu --threads 4 --memory 192M --stats stats.json uneven.log out
   grep -q '"written": 0' stats.json || fail "a log with short lines at the $end place is spilled"
 done
 # Records that are longer than the sample of --explain.

@@ -44,7 +44,7 @@ events() {
 expect 0 "$g" in.bin want.bin
 
 # A job that ends well: its events, and the same events in a log file.
-expect 0 "${j[@]}" --memory 4M --batch-size 8000 --log-file log in.bin out.bin
+expect 0 "${j[@]}" --memory 4M --threads 2 --batch-size 8000 --log-file log in.bin out.bin
 same want.bin out.bin
 events err 'names[0] == "started" and names[-1] == "done" and not {"failed", "progress"} & {*names}' \
   'one("started")["inputs"] == ["in.bin"] and one("started")["input_count"] == 1 and e[0]["output"] == "out.bin"' \

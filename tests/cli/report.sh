@@ -29,7 +29,7 @@ look() { python3 page.py "$1" >page.json || fail "$1"; }
 holds() { grep -qF -- "$1" page.json || fail "the page has no '$1'"; }
 
 "$bin/gpusort_gen" --type u64 --count 1000000 --seed 5 in.bin
-expect 0 "$g" --memory 8M --device cpu --report page.html --trace trace.json --stats stats.json --type u64 in.bin out.bin
+expect 0 "$g" --memory 8M --threads 2 --device cpu --report page.html --trace trace.json --stats stats.json --type u64 in.bin out.bin
 expect 0 "$bin/gpusort_check" --type u64 --against in.bin out.bin
 look page.html
 python3 - <<'END'
@@ -54,7 +54,7 @@ page = json.load(open("page.json"))
 answer = r"Done : sorted 7.6 MiB \(1.0 M records\) in [0-9.]+ s, [0-9.]+ [MG]iB/s\s+[0-9]+ runs, memory .*, temp files .*; limited by "
 assert re.search(answer, page["text"]), page["text"][:600]
 about = dict(page["data"]["about"])
-assert re.search(r"gpusort --memory 8M --device cpu --report page.html .* --type u64 in.bin out.bin$", about["command"]), about
+assert re.search(r"gpusort --memory 8M --threads 2 --device cpu --report page.html .* --type u64 in.bin out.bin$", about["command"]), about
 assert about["machine"].startswith(host + ": Linux ") and re.search(r"[0-9]+ cores?, .*iB of memory$", about["machine"]), about
 assert about["program"] == version and about["sorted by"].startswith("CPU"), about
 assert about["input"] == "1000000 records, 7.6 MiB in 1 file" and about["output"] == "1000000 records, 7.6 MiB", about

@@ -30,6 +30,7 @@ fi
 mkdir broken
 for codec in gz bz2 xz zst lz4; do
   library=$(readelf -d "$bin/gpusort_$codec.so" | sed -n 's/.*(NEEDED).*\[\(lib\(z\|bz2\|lzma\|zstd\|lz4\)\.so.*\)\]/\1/p')
+  [ -n "$library" ] || { echo "SKIPPED: the module of codec $codec contains its library"; continue; }
   echo none >"broken/$library"
   expect 4 env LD_LIBRARY_PATH="$PWD/broken" "$g" ten "out.$codec"
   says "the module of codec $codec cannot be loaded: .*/broken/lib"

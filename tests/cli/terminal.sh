@@ -44,7 +44,7 @@ terminal 75 012 '\x03' "$g" --resume-dir kept a.log b.log
 kept "a signal at the question"
 # No question: options that say so, an output that is new or keeps nothing, and commands that write nothing.
 for how in "--force a.log b.log" "-o b.log a.log"; do
-  terminal 0 012 '' "$g" $how
+  terminal 0 012 '' "$g" --progress never $how
   [ ! -s shown ] || fail "$how: $(cat shown)"
   replaced "$how"
 done

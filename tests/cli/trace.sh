@@ -57,7 +57,7 @@ else:
 END
 
 "$bin/gpusort_gen" --type u64 --count 2000000 --seed 5 in.bin
-expect 0 "$g" --memory 8M --device cpu --trace trace.json --stats stats.json --verify-output --type u64 in.bin out.bin
+expect 0 "$g" --memory 8M --threads 2 --device cpu --trace trace.json --stats stats.json --verify-output --type u64 in.bin out.bin
 expect 0 "$bin/gpusort_check" --type u64 --against in.bin out.bin
 batches=$(python3 -c 'import json; s = json.load(open("stats.json")); assert s["tiers"]["temp"] == s["runs"]; print(s["runs"])')
 python3 check.py trace.json done "$(stat -c %s in.bin)" "$batches"

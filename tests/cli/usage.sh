@@ -157,7 +157,7 @@ else
 fi
 
 # Statistics are JSON with the requested facts.
-expect 0 "$g" --memory 4M --batch-size 8000 --stats stats.json in.bin out.bin
+expect 0 "$g" --memory 4M --threads 2 --batch-size 8000 --stats stats.json in.bin out.bin
 python3 - <<'PY'
 import json
 s = json.load(open("stats.json"))

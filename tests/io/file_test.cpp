@@ -1145,6 +1145,31 @@ TEST(OutputFile, OnATmpfsThreadsWaitForTheBytesThatAreExpected) {
   }
 }
 
+// If there may be too little room, one call of Allocate() must say so before anything is written.
+TEST(OutputFile, OnATmpfsSpaceIsReservedInStepsOnlyIfThereIsRoom) {
+  if (!FileSystem().IsTmpfs("/dev/shm")) GTEST_SKIP() << "NOT TESTED: /dev/shm is no tmpfs";
+  const TempFolder folder("/dev/shm");
+  const SignalMask restore;
+  FileSystem files;
+  {
+    const auto output = files.CreateOutput(folder / "out", false);
+    EXPECT_FALSE(output->ExpectAllocation(kUnknownSpace / 2));
+    rlimit old{};
+    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &old), 0);
+    const rlimit low{4096, old.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &low), 0);
+    EXPECT_FALSE(output->ExpectAllocation(4097));
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &old), 0);
+    EXPECT_TRUE(output->ExpectAllocation(4097));
+    output->AllocateInSteps(4097);
+  }
+  WriteFile(folder / "linked", RandomBytes(100, 1));
+  ASSERT_EQ(::link((folder / "linked").c_str(), (folder / "name").c_str()), 0);
+  const auto in_place = files.CreateOutput(folder / "linked", false, OldFile::kRewriteIfSeen);
+  ASSERT_FALSE(in_place->in_place().empty());
+  EXPECT_FALSE(in_place->ExpectAllocation(4097));
+}
+
 TEST(OutputFile, OnATmpfsThreadsCopyAtOnceIntoWhatIsAllocated) {
   if (!FileSystem().IsTmpfs("/dev/shm")) GTEST_SKIP() << "NOT TESTED: /dev/shm is no tmpfs";
   const TempFolder folder("/dev/shm");

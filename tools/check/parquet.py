@@ -8,6 +8,7 @@ Start at main. Prints what gpusort_check prints for other formats. The exit code
 """
 import argparse
 import decimal
+import json
 import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple, NoReturn
@@ -455,8 +456,8 @@ def raw_value(leaf: Any, raw: Any) -> Any:
     kind, logical = leaf.physical_type, leaf.logical_type.type
     if kind in ("INT32", "INT64"):
         bits = 32 if kind == "INT32" else 64
-        return int(raw) % (1 << bits) if logical == "INT" and '"isSigned":false' in leaf.logical_type.to_json() \
-            else int(raw)
+        unsigned = json.loads(leaf.logical_type.to_json()).get("isSigned") is False
+        return int(raw) % (1 << bits) if unsigned else int(raw)
     if kind in ("FLOAT", "DOUBLE"):
         return float(raw)
     if kind == "BOOLEAN":

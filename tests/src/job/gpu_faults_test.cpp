@@ -338,6 +338,36 @@ TEST_F(GpuFaults, EnoughThreadsMergeSortedInputsWithoutAGpu) {
   }
 }
 
+// The CPU takes over the buffers into which a stream was read for a GPU that cannot be opened. If it could not, no GPU
+// is opened. Records of the usual --max-record need memory, too.
+TEST_F(GpuFaults, AStreamOfLinesIsSortedIfTheMemoryIsEnoughForTheCpu) {
+  const GpuJob job{"a stream of lines", {"--format", "lines"}, {"in.txt"}, "out", false, true};
+  const Bytes expected = Expected(job);
+  for (const char* memory : {"4M", "16M", "64M", "256M"}) {
+    for (const char* threads : {"1", "2", "16"}) {
+      for (const bool broken : {false, true}) {
+        SCOPED_TRACE(std::string(memory) + " " + threads + (broken ? " broken" : ""));
+        FakeGpuPlan plan;
+        GpuSource gpus = FakeGpus(plan);
+        if (broken) {
+          gpus.open = [&plan](int, std::chrono::seconds) -> std::unique_ptr<Backend> {
+            ++plan.opened[0];
+            throw Error(ErrorCode::kGpuLost, "fake: no driver");
+          };
+        }
+        const StandardInput stream(folder_ / "in.txt");
+        EXPECT_NO_THROW(Sort({"--format", "lines", "--memory", memory, "--threads", threads, "--log-level", "off",
+                              "--no-fsync", "-o", folder_ / "out", "-"},
+                             gpus));
+        EXPECT_TRUE(Made(job) == expected);
+        if (memory == std::string("4M")) EXPECT_EQ(plan.opened[0], 0);
+        if (memory == std::string("256M") && threads == std::string("2")) EXPECT_EQ(plan.opened[0], 1);
+        RemoveMade();
+      }
+    }
+  }
+}
+
 TEST(UsefulGpus, AreAllForLargeInputsAndForInputsThatOneGpuDoesNotHold) {
   constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
   EXPECT_EQ(UsefulGpus(20 * kGiB, 0, 4, 24 * kGiB), 1u);
