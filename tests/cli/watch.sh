@@ -54,9 +54,15 @@ class Job:
         return self.said
 
     def end(self):
-        reader = os.open("out", os.O_RDONLY)
-        while os.read(reader, 1 << 20):
-            self.read()
+        # Reads what comes first: the job may stand still because its terminal is full. Before the job has opened the
+        # output, the reader is not ready.
+        reader = os.open("out", os.O_RDONLY | os.O_NONBLOCK)
+        while True:
+            ready = select.select([reader, self.ours], [], [])[0]
+            if self.ours in ready:
+                self.read()
+            if reader in ready and not os.read(reader, 1 << 20):
+                break
         os.close(reader)
         while self.read():
             pass

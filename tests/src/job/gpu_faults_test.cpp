@@ -368,6 +368,26 @@ TEST_F(GpuFaults, AStreamOfLinesIsSortedIfTheMemoryIsEnoughForTheCpu) {
   }
 }
 
+// The slots of a GPU are in its own memory, so that long lines take less of the host's.
+TEST_F(GpuFaults, MemoryThatIsEnoughOnlyWithAGpuIsUsed) {
+  const GpuJob job{"long lines", {"--format", "lines"}, {"in.long"}};
+  Bytes input = MakeLines(Lines::kRandom, 1000, '\n', 1);
+  input.resize(input.size() + 3000000, 'x');
+  input.push_back('\n');
+  WriteFile(folder_ / "in.long", input);
+  const auto sort = [&](const char* device, FakeGpuPlan& plan) {
+    Sort({"--format", "lines", "--memory", "24M", "--max-record", "3000K", "--threads", "1", "--device", device,
+          "--log-level", "off", "--no-fsync", "-o", folder_ / "out", folder_ / "in.long"},
+         FakeGpus(plan));
+  };
+  FakeGpuPlan plan;
+  EXPECT_THROW(sort("cpu", plan), Error);
+  EXPECT_EQ(plan.opened[0], 0);
+  sort("auto", plan);
+  EXPECT_EQ(plan.opened[0], 1);
+  EXPECT_EQ(Made(job).size(), input.size());
+}
+
 TEST(UsefulGpus, AreAllForLargeInputsAndForInputsThatOneGpuDoesNotHold) {
   constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
   EXPECT_EQ(UsefulGpus(20 * kGiB, 0, 4, 24 * kGiB), 1u);
