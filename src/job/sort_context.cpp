@@ -122,7 +122,12 @@ void SortContext::ShareMemory() {
     MeasureLines(facts.input, open.inputs, open.memory);
   }
   sorting.shares = gpusort::ShareMemory(facts);
-  if (facts.machine.gpu && open.spec.limits.device == DeviceChoice::kAuto) PreferEnoughMemory();
+  if (facts.machine.gpu && open.spec.limits.device == DeviceChoice::kAuto && !IsEnough(facts, sorting.shares)) {
+    LogInfo("the memory is too small for a GPU: the CPU needs less");
+    facts.machine.gpu = false;
+    facts.machine.gpus = 1;
+    sorting.shares = gpusort::ShareMemory(facts);
+  }
   const unsigned planned = sorting.shares.threads, most = facts.machine.threads;
   if (most < cores.cores) {
     LogInfo("the limit on addresses (ulimit -v, -d) leaves room for " + std::to_string(most) + " threads");
@@ -130,20 +135,6 @@ void SortContext::ShareMemory() {
   if (planned < most) {
     LogInfo("the memory is enough for " + Counted(planned, "thread"));
   }
-}
-
-/// Chooses the CPU if the memory is too small for a GPU, or too small for the CPU to take over from a GPU.
-void SortContext::PreferEnoughMemory() {
-  const bool enough = IsEnough(facts, sorting.shares);
-  if (enough && IsEnoughWithoutGpu(facts, sorting.shares)) return;
-  PlanFacts cpu = facts;
-  cpu.machine.gpu = false;
-  cpu.machine.gpus = 1;
-  const MemoryShares shares = gpusort::ShareMemory(cpu);
-  if (enough && !IsEnough(cpu, shares)) return;
-  LogInfo("the memory is too small for a GPU: the CPU needs less");
-  facts = std::move(cpu);
-  sorting.shares = shares;
 }
 
 std::string SortContext::ThreadBound() const { return std::to_string(cores.cores) + " by " + cores.limited_by; }

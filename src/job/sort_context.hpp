@@ -72,7 +72,6 @@ struct SortContext {
  private:
   bool UsesGpu() const;
   void ShareMemory();
-  void PreferEnoughMemory();
   std::string ThreadBound() const;
 
   std::optional<SortStats> first_;  ///< for the second of two sorts of a job: the statistics of the first sort

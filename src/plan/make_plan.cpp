@@ -68,9 +68,7 @@ std::uint64_t RingBlocks(const PlanFacts& facts, std::uint64_t memory, std::uint
   const auto blocks_of = [&](std::uint64_t bytes, std::uint64_t least, std::uint64_t most) {
     return std::max(least, std::min(bytes, most) / block);
   };
-  // If no GPU can be opened, the CPU goes on with this ring. It also needs memory for eight of the longest lines, which
-  // usually take half of the memory.
-  if (!facts.input.rereadable) return blocks_of(memory / (facts.input.plain.fixed() ? 2 : 3), 8, 1024 * kMiB);
+  if (!facts.input.rereadable) return blocks_of(memory / 2, 8, 1024 * kMiB);
   // The ring should have room for the bytes that a disk delivers while the CUDA context is opened: 0.4 s at 3 GB/s.
   return std::min(blocks_of(memory / 8, 4, 1280 * kMiB), std::max<std::uint64_t>(4, facts.input.bytes / (block / 2)));
 }
@@ -656,19 +654,6 @@ Plan PlanFor(const PlanFacts& facts, const MemoryShares& shares, const Ring& rin
   throw TooLittleMemory{"what must be known of the runs of " + FormatBytes(facts.input.bytes)};
 }
 
-/// Returns true if there is a plan with the ring for the facts `of_ring`.
-bool HasPlan(const PlanFacts& facts, const MemoryShares& shares, const PlanFacts& of_ring) {
-  try {
-    const Ring ring = RingFor(of_ring, shares);
-    if (!facts.asked.checks) PlanFor(facts, shares, ring, false);
-    return true;
-  } catch (const TooLittleMemory&) {
-  } catch (const Error&) {
-    // The memory of the GPU is too small, or no memory would be enough.
-  }
-  return false;
-}
-
 bool IsEnoughAt(const PlanFacts& facts, std::uint64_t limit) {
   PlanFacts other = facts;
   other.asked.limit = limit;
@@ -723,14 +708,23 @@ bool IsEnough(const PlanFacts& facts, const MemoryShares& shares) {
     guess.machine.device_memory = std::uint64_t{64} << 30;
     return IsEnough(guess, shares);
   }
-  return planning::HasPlan(facts, shares, facts);
+  try {
+    const Ring ring = planning::RingFor(facts, shares);
+    return facts.asked.checks || IsEnough(facts, shares, ring);
+  } catch (const planning::TooLittleMemory&) {
+    return false;
+  }
 }
 
-bool IsEnoughWithoutGpu(const PlanFacts& facts, const MemoryShares& shares) {
-  PlanFacts cpu = facts;
-  cpu.machine.gpu = false;
-  cpu.machine.gpus = 1;
-  return planning::HasPlan(cpu, shares, facts);
+bool IsEnough(const PlanFacts& facts, const MemoryShares& shares, const Ring& ring) {
+  try {
+    planning::PlanFor(facts, shares, ring, false);
+    return true;
+  } catch (const planning::TooLittleMemory&) {
+  } catch (const Error&) {
+    // The memory of the GPU is too small, or no memory would be enough.
+  }
+  return false;
 }
 
 Ring MakeRing(const PlanFacts& facts, const MemoryShares& shares) {

@@ -27,9 +27,8 @@ Ring MakeRing(const PlanFacts& facts, const MemoryShares& shares);
 /// yet.
 bool IsEnough(const PlanFacts& facts, const MemoryShares& shares);
 
-/// Returns true if the memory is enough for the CPU with the ring of a plan for GPUs (`facts`). The CPU takes over that
-/// ring if no GPU can be opened, or if the GPUs fail.
-bool IsEnoughWithoutGpu(const PlanFacts& facts, const MemoryShares& shares);
+/// Returns true if the memory is enough for a plan with this ring. The size of the GPU memory must be known.
+bool IsEnough(const PlanFacts& facts, const MemoryShares& shares, const Ring& ring);
 
 /// Thrown if the memory of a GPU is too small for every plan.
 struct TooLittleGpuMemory : Error {

@@ -1225,9 +1225,7 @@ TEST(ExternalSortLines, TakeALongLineOfAStreamThroughAGpu) {
   const StandardInput stream(folder / "in");
   FakeGpuPlan plan;
   const GpuSource gpus = FakeGpus(plan);
-  SortLines(
-      LineOptions({"--memory", "24M", "--device", "gpu", "--batch-bytes", "20000", "-", folder / "out"}, order, '\n'),
-      gpus);
+  SortLines(LineOptions({"--memory", "24M", "--batch-bytes", "20000", "-", folder / "out"}, order, '\n'), gpus);
   EXPECT_TRUE(ReadFile(folder / "out") == StableSortedLines(input, '\n', order.view()));
   EXPECT_GT(plan.calls, 5);
 }
