@@ -93,7 +93,6 @@ void Attempt::OpenBackend() {
       if (job_.spec.limits.device == DeviceChoice::kGpu) throw;
       sorting_.Note(std::string("no GPU: ") + error.what() + "; sorting on the CPU");
       facts_.machine.gpu = false;
-      no_gpu_ = true;
     }
   }
   if (!backend_) backend_ = OpenCpuBackend(sorting_.shares.threads);
@@ -152,10 +151,6 @@ void Attempt::Prepare() {
   } else if (sorting_.merging()) {
     shares.memory -= std::min(shares.memory, shares.keys.bytes());
   }
-  // The CPU goes on with the ring into which a stream was read for a GPU. If the ring leaves too little memory, all
-  // runs go to temp files, as after a failure of the GPU.
-  const bool takes_over = no_gpu_ && !reading_.feeders.empty() && !facts_.input.rereadable;
-  if (takes_over && !IsEnough(facts_, shares, reading_.ring)) facts_.earlier.spilled = true;
   MakePlan(!reading_.feeders.empty() ? reading_.ring : MakeRing(facts_, shares));
   LogPlan(job_.plan, job_.backend->limits().name);
   MakeArena(sorting_.merging() || (reading_.feeders.empty() && !facts_.machine.gpu));

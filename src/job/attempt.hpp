@@ -99,7 +99,6 @@ class Attempt {
   Sorting& sorting_;
   Job& job_;
   PlanFacts& facts_;
-  bool no_gpu_ = false;  ///< no GPU could be opened, so the CPU sorts
   std::unique_ptr<Backend> backend_;
   Reading reading_;
   std::unique_ptr<OutputProof> proof_;

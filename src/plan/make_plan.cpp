@@ -93,6 +93,7 @@ Ring RingFor(const PlanFacts& facts, const MemoryShares& shares) {
                                    : fixed                 ? kMaxReadBlock
                                                            : kMaxLinesBlock;
   Ring ring;
+  ring.of_gpu = gpu;
   ring.block_bytes = std::max(RoundUp(stride + kReadSlack, kPage),
                               std::clamp(memory / 64 / kPage * kPage, kMinBlock, std::max(kMinBlock, most_block)));
   ring.max_record = LargestRecord(facts, shares);
@@ -108,7 +109,7 @@ Ring RingFor(const PlanFacts& facts, const MemoryShares& shares) {
     if (ring.bytes() > memory / 2) TooLittleForRecords(facts, shares);
   }
   if (gpu && !rereadable) {
-    // If the GPU fails, the CPU goes on with the ring, and needs memory for a batch and for temp files.
+    // If the GPU fails, the CPU takes over the ring, and needs memory for a batch and for temp files.
     const std::uint64_t slot = ring.max_record + facts.input.key_cost.Most(ring.max_record);
     const std::uint64_t cpu = memory / 16 * 3 + 2 * slot + CpuLaneBytes(shares.layout, slot, shares.threads);
     constexpr std::uint64_t kLeastBlocks = 8;
@@ -249,9 +250,9 @@ class Planner {
     return std::min(slot, std::max(largest_, AskedBatch()));
   }
 
-  /// Returns true if the ring may be that of a GPU that failed. It holds a part of a stream, which cannot be read
+  /// Returns true if the CPU takes over the ring of a GPU. The ring holds a part of a stream, which cannot be read
   /// again.
-  bool TakesOver() const { return facts_.earlier.spilled && !facts_.input.rereadable; }
+  bool TakesOver() const { return plan_.ring.of_gpu && !plan_.gpu && !facts_.input.rereadable; }
 
   /// Returns the memory that a lane on the CPU takes in addition to its slots of `slot` bytes.
   std::uint64_t HostLane(std::uint64_t slot) const { return CpuLaneBytes(shares_.layout, slot, shares_.threads); }
@@ -710,15 +711,7 @@ bool IsEnough(const PlanFacts& facts, const MemoryShares& shares) {
   }
   try {
     const Ring ring = planning::RingFor(facts, shares);
-    return facts.asked.checks || IsEnough(facts, shares, ring);
-  } catch (const planning::TooLittleMemory&) {
-    return false;
-  }
-}
-
-bool IsEnough(const PlanFacts& facts, const MemoryShares& shares, const Ring& ring) {
-  try {
-    planning::PlanFor(facts, shares, ring, false);
+    if (!facts.asked.checks) planning::PlanFor(facts, shares, ring, false);
     return true;
   } catch (const planning::TooLittleMemory&) {
   } catch (const Error&) {

@@ -23,12 +23,9 @@ bool DirectOutput(const PlanFacts& facts);
 /// memory is enough.
 Ring MakeRing(const PlanFacts& facts, const MemoryShares& shares);
 
-/// Returns true if the memory is enough for at least one plan. Assumes 64 GiB of GPU memory if the size is not known
-/// yet.
+/// Returns true if the memory is enough for at least one plan. If a GPU sorts a stream, it is also enough for the CPU
+/// to take over the ring. Assumes 64 GiB of GPU memory if the size is not known yet.
 bool IsEnough(const PlanFacts& facts, const MemoryShares& shares);
-
-/// Returns true if the memory is enough for a plan with this ring. The size of the GPU memory must be known.
-bool IsEnough(const PlanFacts& facts, const MemoryShares& shares, const Ring& ring);
 
 /// Thrown if the memory of a GPU is too small for every plan.
 struct TooLittleGpuMemory : Error {

@@ -24,6 +24,9 @@ struct Ring {
   /// The number of places in the input that are read at the same time, each with an equal share of buffers and threads.
   /// More than 1 only for several GPUs.
   unsigned parts = 1;
+  /// True: made for GPUs. If no GPU can be opened, or if the GPUs fail, the CPU takes over this ring, with all that it
+  /// holds of a stream.
+  bool of_gpu = false;
 
   std::uint64_t bytes() const { return block_bytes * blocks; }
   std::uint64_t caches_bytes() const { return threads * cache_bytes; }

@@ -80,6 +80,8 @@ std::unique_ptr<BatchFeeder::Batch> BatchFeeder::Next(const Pipeline& waiter, st
                                                       std::uint64_t slot_bytes, bool keep, Progress* progress) {
   std::unique_ptr<Batch> batch(new Batch(layout_));
   batch->turn_ = std::unique_lock(turn_);
+  // If the batch before this one failed, the next block may begin inside a line.
+  waiter.ThrowIfStopped();
   std::shared_ptr<InputReader::Block> first = Take(waiter, progress);
   if (!first) return nullptr;
   returned_.push_front(std::move(first));

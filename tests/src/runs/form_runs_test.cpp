@@ -218,5 +218,27 @@ TEST(BatchFeeder, BatchesHaveEachStoredByteOnce) {
   }
 }
 
+// A batch that fails may have taken the first part of a line. The rest of the line must not begin another run, which
+// would be kept for a later process.
+TEST(BatchFeeder, GivesNoBatchAfterOneThatFailed) {
+  const TempFolder folder;
+  WriteFile(folder / "in.txt", MakeLines(Lines::kRandom, 4000, '\n', 1));
+  const JobSpec spec = Parse({folder / "in.txt", folder / "out"});
+  FileSystem files;
+  CancelFlag cancel;
+  HostMemory memory{std::uint64_t{1} << 26};
+  const Ordered ordered(spec, true);
+  Inputs inputs(files, spec.source.inputs, MakeInputOptions(spec, memory, ordered.format()), ordered.plain, cancel);
+  StageClock clock{"form runs"};
+  const Ring ring{16384 + kReadSlack, 40, 16384, 100000, false, 2};
+  BatchFeeder feeder(cancel, memory, inputs, ring, inputs.Ranges(), ordered.plain, clock, nullptr, {});
+  Pipeline lanes{cancel};
+  const auto batch = feeder.Next(lanes, 1000, 200000, false);
+  ASSERT_TRUE(batch && batch->Next());
+  lanes.Fail(std::make_exception_ptr(std::bad_alloc()));
+  feeder.Return(*batch);
+  EXPECT_THROW(feeder.Next(lanes, 1000, 200000, false), Error);
+}
+
 }  // namespace
 }  // namespace gpusort::testing
