@@ -8,11 +8,12 @@
 namespace gpusort {
 
 /// Keeps a process near its limit of memory although the allocator does not give freed memory back: each thread has its
-/// own freed memory, which other threads do not use. Not thread-safe.
+/// own freed memory, which other threads do not use. Not thread-safe. Under a low limit, the process gives back every
+/// large allocation as soon as it is freed.
 class FreedMemory {
  public:
   /// - most: the limit on the memory of the process in bytes; 0: freed memory stays
-  explicit FreedMemory(std::uint64_t most) : most_(most), next_(most) {}
+  explicit FreedMemory(std::uint64_t most);
   /// Call this after each piece of work that has allocated about `bytes` bytes. Now and then the call looks how much
   /// memory the process has, and gives freed memory back if this is more than the limit.
   void Count(std::size_t bytes) {

@@ -127,7 +127,7 @@ if part 3; then
     GPUSORT_FAULT_CUDA=$n:flip within 60 "$g" --device gpu --type u64 "${plan[@]}" --resume-dir d in.u64 out.u64 2>err || code=$?
     if [ $code = 8 ]; then
       found=$((found + 1))
-      says 'The same command begins anew'
+      says 'The same command begins again'
       expect 0 within 60 "$g" --device gpu --type u64 "${plan[@]}" --resume-dir d in.u64 out.u64
     else
       [ $code = 0 ] || fail "exit $code: $n:flip with --resume-dir: $(cat err)"

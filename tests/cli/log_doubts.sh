@@ -222,7 +222,8 @@ says "were taken for offsets from UTC.*the first is '2026-11-23 22:10:09 -1510 E
 
 # gzip notes the time of the file that it compresses. A time without a year is of the year before that time.
 member() { python3 -c 'import gzip, sys
-gzip.GzipFile("", "wb", 9, open(sys.argv[1], "wb"), int(sys.argv[2])).write(b"Jan  1 10:00:00 host p: x\n")' "$1" "$2"; }
+with gzip.GzipFile("", "wb", 9, open(sys.argv[1], "wb"), int(sys.argv[2])) as file:
+    file.write(b"Jan  1 10:00:00 host p: x\n")' "$1" "$2"; }
 member 2024.log.gz 1704153600
 member 0.log.gz 0
 touch -d 2026-03-01 2024.log.gz 0.log.gz

@@ -198,8 +198,8 @@ says 'words.c: not sorted: the line'
 # A pipe and a compressed file, merged; compressed output; statistics.
 gzip -kf sorted
 sort -m sorted sorted >want.out
-expect 0 "$g" --locale -m -o got.out.zst sorted.gz <(cat sorted)
-zstd -dcq got.out.zst | cmp - want.out || fail "--locale -m of streams into a compressed file"
+expect 0 "$g" --locale -m -o got.out.gz sorted.gz <(cat sorted)
+gzip -dc got.out.gz | cmp - want.out || fail "--locale -m of streams into a compressed file"
 expect 0 "$g" --locale --memory 8M --batch-bytes 8K --fan-in 2 --stats stats.json words got.out
 grep -q '"temp": [1-9]' stats.json || fail "--locale did not spill"
 sort words | head -n 5 >want.out || true

@@ -60,9 +60,10 @@ if [ "${GPUSORT_SLOW-}" = 1 ]; then
   expect 0 "$g" --device cpu --memory "$(sed -n 's/.*--memory \([0-9]*M\)$/\1/p' err)" -k key huge.parquet out.parquet
 fi
 
-# Rows that are larger than row groups: the copies of the libraries count, and freed memory goes back to the system.
-expect 0 limits peak "$g" --device cpu --threads 16 --memory 200M --row-group-size 256K -k key large.parquet out.parquet >peak
-[ "$(cat peak)" -lt 330 ] || fail "large.parquet took $(cat peak) MB"
+# Rows that are larger than row groups: the copies of the libraries count, and freed memory goes back to the system. With
+# many cores, each thread has an arena of its own, and could keep what it frees there.
+expect 0 limits peak env MALLOC_ARENA_MAX=256 "$g" --device cpu --threads 32 --memory 200M --row-group-size 256K -k key large.parquet out.parquet >peak
+[ "$(cat peak)" -lt 260 ] || fail "large.parquet took $(cat peak) MB"
 
 # The descriptions of row groups take little memory until the end of the file.
 expect 0 limits peak "$g" --device cpu --memory 64M --row-group-size 100K -k c0 groups.parquet out.parquet >peak
