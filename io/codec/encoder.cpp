@@ -114,7 +114,8 @@ RowEncoderOptions RowOptions(const EncoderOptions& options) {
 
 }  // namespace
 
-Encoder::Encoder(Codec codec, const EncoderOptions& options, Sink sink) : freed_(options.process_bytes) {
+Encoder::Encoder(Codec codec, const EncoderOptions& options, Sink sink)
+    : freed_(IsColumnFile(codec) ? options.process_bytes : 0) {
   if (IsColumnFile(codec)) {
     rows_ = LoadRows(codec).make_encoder(RowOptions(options), std::move(sink));
   } else {

@@ -123,10 +123,14 @@ void SortContext::ShareMemory() {
   }
   sorting.shares = gpusort::ShareMemory(facts);
   if (facts.machine.gpu && open.spec.limits.device == DeviceChoice::kAuto && !IsEnough(facts, sorting.shares)) {
-    LogInfo("the memory is too small for a GPU: the CPU needs less");
-    facts.machine.gpu = false;
-    facts.machine.gpus = 1;
-    sorting.shares = gpusort::ShareMemory(facts);
+    PlanFacts cpu = facts;
+    cpu.machine.gpu = false;
+    cpu.machine.gpus = 1;
+    if (const MemoryShares shares = gpusort::ShareMemory(cpu); IsEnough(cpu, shares)) {
+      LogInfo("the memory is too small for a GPU: the CPU needs less");
+      facts = std::move(cpu);
+      sorting.shares = shares;
+    }
   }
   const unsigned planned = sorting.shares.threads, most = facts.machine.threads;
   if (most < cores.cores) {

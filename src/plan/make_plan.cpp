@@ -308,7 +308,8 @@ class Planner {
     // If a short stream is one batch, the batch stays in its slot while it is written.
     const auto fits = [&](std::uint64_t slot) {
       const bool sorts = plan_.slots * slot + plan_.lanes * HostLane(slot) <= room;
-      // With one lane, runs stay in no slot before the ring is freed.
+      // One lane is planned only if all runs but the last go to temp files. The ring is freed before that run is
+      // merged.
       return sorts && (facts_.input.rereadable || Fits(slot, plan_.lanes == 1 ? room + plan_.ring.bytes() : room));
     };
     const auto largest_that_fits = [&] {
@@ -585,10 +586,11 @@ class Planner {
   }
 
   /// Returns the memory for writing blocks of temp files. Blocks have the size that was asked for, or the largest size
-  /// for which a sixteenth of the memory is enough.
+  /// for which a sixteenth of the memory is enough. They are small if the ring of a GPU leaves little memory.
   std::uint64_t SpillReserve() const {
     const std::uint64_t most = std::min(kMaxBlock, shares_.memory / 16 / plan_.spill_blocks / kPage * kPage);
-    return plan_.spill_blocks * (facts_.block_bytes() != 0 ? LeastBlock() : std::max(MinBlock(), most));
+    const bool small = facts_.block_bytes() != 0 || TakesOver();
+    return plan_.spill_blocks * (small ? LeastBlock() : std::max(MinBlock(), most));
   }
 
   std::uint64_t TempReserve(unsigned workspaces) const {
@@ -632,6 +634,22 @@ PlanFacts AfterGpu(PlanFacts facts, const Plan& plan) {
   return facts;
 }
 
+Plan PlanFor(const PlanFacts& facts, const MemoryShares& shares, const Ring& ring, bool with_levels);
+
+/// Changes a plan for GPUs so that the CPU can take over the ring with what it holds of a stream. Runs in host memory
+/// stay there. Throws TooLittleMemory if the CPU cannot take over the ring.
+void LeaveToCpu(Plan& plan, const PlanFacts& facts, const MemoryShares& shares, const Ring& ring) {
+  MemoryShares left = shares;
+  left.memory -= std::min(left.memory, plan.host_tier_bytes);
+  try {
+    PlanFor(AfterGpu(facts, plan), left, ring, false);
+  } catch (const TooLittleMemory&) {
+    if (plan.host_tier_bytes == 0) throw;
+    plan.host_tier_bytes = 0;
+    PlanFor(AfterGpu(facts, plan), shares, ring, false);
+  }
+}
+
 /// Makes a plan. If the lists of runs and blocks take more than kFreeIndex, blocks get larger. If that is not enough,
 /// the plan is made again with less memory, and the lists get the rest.
 Plan PlanFor(const PlanFacts& facts, const MemoryShares& shares, const Ring& ring, bool with_levels) {
@@ -642,9 +660,8 @@ Plan PlanFor(const PlanFacts& facts, const MemoryShares& shares, const Ring& rin
     Plan plan = planner.Make();
     const std::uint64_t counted = plan.index_bytes - std::min(plan.index_bytes, kFreeIndex);
     if (counted <= shares.memory - rest.memory) {
-      // If the GPU fails, the blocks in the ring must not be lost.
-      if (plan.gpu && !facts.input.rereadable) PlanFor(AfterGpu(facts, plan), shares, ring, false);
       if (with_levels) plan = planner.WithLevels();
+      if (plan.gpu && !facts.input.rereadable && !facts.earlier.spilled) LeaveToCpu(plan, facts, shares, ring);
       plan.memory = shares.memory;
       return plan;
     }
