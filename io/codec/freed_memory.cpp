@@ -27,8 +27,9 @@ std::uint64_t ResidentBytes() {
 
 FreedMemory::FreedMemory(std::uint64_t most) : most_(most), next_(most) {
   // The allocator maps large allocations one by one, and unmaps them when they are freed. What counts as large grows up
-  // to 32 MiB, and then each thread may keep about as much of what it frees. A fixed size takes some time for page
-  // faults, so that only a limit under which the threads could keep more than half of the memory has one.
+  // to 32 MiB, and then each thread may keep about as much of what it frees. A fixed size prevents that, and causes
+  // more page faults: a job with 600 MB took a tenth more CPU time. Only jobs with less memory than kLow have a fixed
+  // size.
   constexpr std::uint64_t kLow = std::uint64_t{384} << 20, kLeast = std::uint64_t{128} << 10;
   if (most == 0 || most >= kLow) return;
   const int large = static_cast<int>(std::max(most / 128, kLeast));

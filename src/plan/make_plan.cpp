@@ -44,6 +44,9 @@ struct TooLittleMemory {
   std::string for_what;
 };
 
+/// The fewest blocks of a ring for a stream that a GPU sorts.
+constexpr std::uint64_t kLeastStreamBlocks = 8;
+
 std::uint64_t UsualMaxRecord(std::uint64_t memory) { return std::clamp(memory / 16, kMinBlock, 64 * kMiB); }
 
 /// Returns the size of the longest record that the job accepts.
@@ -62,13 +65,18 @@ std::uint64_t LargestRecord(const PlanFacts& facts, const MemoryShares& shares) 
   return input.known && !keys_tell ? std::min(asked, most) : asked;
 }
 
+/// Returns the size of the longest record that the ring accepts, with its key.
+std::uint64_t LargestWithKey(const PlanFacts& facts, const Ring& ring) {
+  return ring.max_record + facts.input.key_cost.Most(ring.max_record);
+}
+
 /// Returns how many blocks of `block` bytes the ring of buffers for reading has.
 std::uint64_t RingBlocks(const PlanFacts& facts, std::uint64_t memory, std::uint64_t block, unsigned threads) {
   if (!facts.machine.gpu) return 2 * threads + 2;
   const auto blocks_of = [&](std::uint64_t bytes, std::uint64_t least, std::uint64_t most) {
     return std::max(least, std::min(bytes, most) / block);
   };
-  if (!facts.input.rereadable) return blocks_of(memory / 2, 8, 1024 * kMiB);
+  if (!facts.input.rereadable) return blocks_of(memory / 2, kLeastStreamBlocks, 1024 * kMiB);
   // The ring should have room for the bytes that a disk delivers while the CUDA context is opened: 0.4 s at 3 GB/s.
   return std::min(blocks_of(memory / 8, 4, 1280 * kMiB), std::max<std::uint64_t>(4, facts.input.bytes / (block / 2)));
 }
@@ -110,11 +118,10 @@ Ring RingFor(const PlanFacts& facts, const MemoryShares& shares) {
   }
   if (gpu && !rereadable) {
     // If the GPU fails, the CPU takes over the ring, and needs memory for a batch and for temp files.
-    const std::uint64_t slot = ring.max_record + facts.input.key_cost.Most(ring.max_record);
+    const std::uint64_t slot = LargestWithKey(facts, ring);
     const std::uint64_t cpu = memory / 16 * 3 + 2 * slot + CpuLaneBytes(shares.layout, slot, shares.threads);
-    constexpr std::uint64_t kLeastBlocks = 8;
     const std::uint64_t most = (memory - std::min(memory, cpu)) / ring.block_bytes;
-    ring.blocks = std::min(ring.blocks, std::max(kLeastBlocks, most));
+    ring.blocks = std::min(ring.blocks, std::max(kLeastStreamBlocks, most));
   }
   if (gpu && rereadable && fixed) {
     const std::uint64_t cache = std::min(kReadCache, memory / 64 / ring.threads / kPage * kPage);
@@ -157,7 +164,7 @@ class Planner {
         shares_(shares),
         doublings_(doublings),
         unit_(LeastRecordBytes(shares.layout)),
-        largest_(ring.max_record + facts.input.key_cost.Most(ring.max_record)) {
+        largest_(LargestWithKey(facts, ring)) {
     const MachineFacts& machine = facts.machine;
     plan_.ring = ring;
     plan_.gpu = machine.gpu;

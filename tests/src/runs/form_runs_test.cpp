@@ -163,6 +163,23 @@ TEST(BatchFeeder, SeveralPlacesOfTheInputGiveEachRecordOnce) {
   }
 }
 
+/// The open inputs of a job, and what else a BatchFeeder for all of them needs.
+struct OpenInputs {
+  explicit OpenInputs(const std::vector<std::string>& args)
+      : spec(Parse(args)),
+        ordered(spec, true),
+        inputs(files, spec.source.inputs, MakeInputOptions(spec, memory, ordered.format()), ordered.plain, cancel) {}
+
+  const JobSpec spec;
+  FileSystem files;
+  CancelFlag cancel;
+  HostMemory memory{std::uint64_t{1} << 26};
+  const Ordered ordered;
+  Inputs inputs;
+  StageClock clock{"form runs"};
+  const Ring ring{16384 + kReadSlack, 40, 16384, 100000, false, 2};
+};
+
 // Progress counts these bytes: each byte of the input files is in one batch, whatever happens to its record.
 TEST(BatchFeeder, BatchesHaveEachStoredByteOnce) {
   const TempFolder folder;
@@ -193,19 +210,12 @@ TEST(BatchFeeder, BatchesHaveEachStoredByteOnce) {
     SCOPED_TRACE(args.back());
     std::vector<std::string> all = args;
     all.insert(all.end(), {"-o", folder / "out"});
-    const JobSpec spec = Parse(all);
-    FileSystem files;
-    CancelFlag cancel;
-    HostMemory memory{std::uint64_t{1} << 26};
-    const Ordered ordered(spec, true);
-    Inputs inputs(files, spec.source.inputs, MakeInputOptions(spec, memory, ordered.format()), ordered.plain, cancel);
-    StageClock clock{"form runs"};
+    OpenInputs open(all);
     KeyShape keys;
-    if (ordered.table) keys = {2, 16384};
-    const Ring ring{16384 + kReadSlack, 40, 16384, 100000, false, 2};
-    BatchFeeder feeder(cancel, memory, inputs, ring, inputs.Ranges(), ordered.plain, clock, ordered.column_keys(),
-                       keys);
-    Pipeline waiter{cancel};
+    if (open.ordered.table) keys = {2, 16384};
+    BatchFeeder feeder(open.cancel, open.memory, open.inputs, open.ring, open.inputs.Ranges(), open.ordered.plain,
+                       open.clock, open.ordered.column_keys(), keys);
+    Pipeline waiter{open.cancel};
     std::uint64_t stored = 0, batches = 0;
     while (const auto batch = feeder.Next(waiter, 50000, 200000, false)) {
       while (batch->Next()) {
@@ -213,7 +223,7 @@ TEST(BatchFeeder, BatchesHaveEachStoredByteOnce) {
       stored += batch->stored();
       ++batches;
     }
-    EXPECT_EQ(stored, inputs.stored_bytes());
+    EXPECT_EQ(stored, open.inputs.stored_bytes());
     EXPECT_GE(batches, 2u);
   }
 }
@@ -223,16 +233,10 @@ TEST(BatchFeeder, BatchesHaveEachStoredByteOnce) {
 TEST(BatchFeeder, GivesNoBatchAfterOneThatFailed) {
   const TempFolder folder;
   WriteFile(folder / "in.txt", MakeLines(Lines::kRandom, 4000, '\n', 1));
-  const JobSpec spec = Parse({folder / "in.txt", folder / "out"});
-  FileSystem files;
-  CancelFlag cancel;
-  HostMemory memory{std::uint64_t{1} << 26};
-  const Ordered ordered(spec, true);
-  Inputs inputs(files, spec.source.inputs, MakeInputOptions(spec, memory, ordered.format()), ordered.plain, cancel);
-  StageClock clock{"form runs"};
-  const Ring ring{16384 + kReadSlack, 40, 16384, 100000, false, 2};
-  BatchFeeder feeder(cancel, memory, inputs, ring, inputs.Ranges(), ordered.plain, clock, nullptr, {});
-  Pipeline lanes{cancel};
+  OpenInputs open({folder / "in.txt", folder / "out"});
+  BatchFeeder feeder(open.cancel, open.memory, open.inputs, open.ring, open.inputs.Ranges(), open.ordered.plain,
+                     open.clock, nullptr, {});
+  Pipeline lanes{open.cancel};
   const auto batch = feeder.Next(lanes, 1000, 200000, false);
   ASSERT_TRUE(batch && batch->Next());
   lanes.Fail(std::make_exception_ptr(std::bad_alloc()));
