@@ -29,9 +29,21 @@ bool BecomeSpeaker() noexcept {
   return speaker.compare_exchange_strong(none, self) || none == self;
 }
 
+/// True if `new` has failed in this thread.
+thread_local bool new_failed = false;
+
+/// `new` calls this function when there is no memory.
+[[noreturn]] void OnNewFailed() {
+  new_failed = true;
+  throw std::bad_alloc();
+}
+
 [[noreturn]] void OnTerminate() {
   try {
     if (std::current_exception()) throw;
+    // GCC before 13 comes here with an exception that is thrown but not current, if a noexcept function has objects to
+    // destroy. An example is the noexcept function of libstdc++ by which std::filesystem::directory_iterator advances.
+    if (new_failed && std::uncaught_exceptions() > 0) throw std::bad_alloc();
   } catch (const std::bad_alloc&) {
     const bool speaks = BecomeSpeaker();
     while (!speaks && !said) ::usleep(1000);
@@ -56,6 +68,7 @@ void EndWhenOutOfMemory(const char* front, const char* text, int code) noexcept 
   line_text = text;
   exit_code = code;
   usual_end = std::set_terminate(OnTerminate);
+  std::set_new_handler(OnNewFailed);
 }
 
 void SetOutOfMemoryText(const char* text) noexcept { line_text = text; }

@@ -3,15 +3,18 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <functional>
+#include <new>
 #include <optional>
 #include <set>
+#include <span>
 
 #include "base/ascii.hpp"
 #include "base/gnu_quote.hpp"
+#include "io/file.hpp"
 #include "kernels/error.hpp"
 
 namespace gpusort {
@@ -37,20 +40,28 @@ std::string MachineZone() {
   return std::filesystem::exists("/etc/localtime", error) ? "/etc/localtime" : "";
 }
 
-/// Returns the names of all zones of the IANA database: the paths of its files that begin as zones do.
+/// Returns the names of all zones of the IANA database: the paths of its files that begin as zones do. Returns no name
+/// if the database is not installed. Throws Error(kIo) or Error(kUsage) if it cannot be read.
 std::set<std::string, std::less<>> NamesOfZones() {
+  namespace fs = std::filesystem;
   constexpr std::string_view kMagic = "TZif";
   const char* const variable = std::getenv("TZDIR");
   const std::string folder = variable != nullptr && *variable != '\0' ? variable : "/usr/share/zoneinfo";
+  FileSystem files;
   std::set<std::string, std::less<>> names;
   std::error_code error;
-  for (std::filesystem::recursive_directory_iterator file(folder, error), end; !error && file != end;
-       file.increment(error)) {
-    std::string front(kMagic.size(), '\0');
-    std::error_code unknown;
-    if (!file->is_regular_file(unknown)) continue;
-    std::ifstream(file->path()).read(front.data(), static_cast<std::streamsize>(front.size()));
-    if (front == kMagic) names.insert(file->path().lexically_relative(folder).string());
+  fs::recursive_directory_iterator entry(folder, fs::directory_options::skip_permission_denied, error);
+  for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
+    if (std::error_code unknown; !entry->is_regular_file(unknown)) continue;
+    std::array<char, kMagic.size()> front{};
+    files.OpenInput(entry->path().string(), false)->ReadAt(0, std::as_writable_bytes(std::span(front)));
+    if (std::string_view(front.data(), front.size()) != kMagic) continue;
+    names.insert(entry->path().lexically_relative(folder).string());
+  }
+  if (error == std::errc::interrupted) return NamesOfZones();
+  if (error == std::errc::not_enough_memory) throw std::bad_alloc();
+  if (error && error != std::errc::no_such_file_or_directory) {
+    throw Error(ErrorCode::kIo, FileMessage("cannot read the time zones", folder, error.value()));
   }
   return names;
 }
@@ -70,6 +81,11 @@ Zone::Zone(const std::string& name) : name_(name), bare_name_(name), given_(!nam
     if (wanted.empty()) wanted = "UTC";
   }
   if (!absl::LoadTimeZone(wanted, &zone_)) {
+    // absl does not say why.
+    if (!name.empty() && Exists(name)) {
+      throw Error(ErrorCode::kIo, "cannot load the time zone " + QuoteWord(name) +
+                                      ": its file cannot be read, or there is no memory for it");
+    }
     problem_ =
         "there is no time zone " + QuoteWord(wanted) + from +
         ": give --timezone a name like Europe/Berlin, or an offset like +01:00; the package tzdata has the names";

@@ -86,6 +86,13 @@ expect 2 bash -c 'mkdir gone && cd gone && rmdir ../gone && exec "$@"' bash "${g
 says 'output.*: ENOENT'
 expect 0 bash -c 'mkdir gone && cd gone && rmdir ../gone && exec "$@"' bash "${s[@]}" -o "$work/out.txt" "$work/in.txt"
 cmp -s <("${s[@]}" in.txt) out.txt || fail "sort where there is no folder"
+# Without a database of time zones no name is a zone. A database that cannot be read is an error.
+printf 'ts\n2020-01-01 00:00:00 Europe/Berlin\n2020-01-01 00:00:00Z\n' >zoned.csv
+TZDIR=/no/such expect 0 "$bin/gpusort" -k ts:timestamp zoned.csv out.csv
+says '1 value is no timestamp'
+TZDIR=$work/zoned.csv expect 4 "$bin/gpusort" -k ts:timestamp zoned.csv none.csv
+says 'cannot read the time zones: .*zoned.csv: Not a directory'
+[ ! -e none.csv ] || fail "an output without the zones of its times"
 if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups true 2>/dev/null; then
   mkdir -m 711 unread
   mkdir -m 777 open

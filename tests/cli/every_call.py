@@ -97,6 +97,11 @@ def make_inputs(folder):
     data["in.txt.bz2"] = bz2.compress(data["in.txt"])
     data["in.txt.xz"] = lzma.compress(data["in.txt"])
     data["names"] = b"in.txt\0in.txt\0"
+    zoned = (b"%d,2020-01-01 %02d:00:00 %s\n" % (i, i % 24, [b"Here/Town", b"Nowhere"][i % 2]) for i in range(50))
+    data["zoned.csv"] = b"id,ts\n" + b"".join(zoned)
+    # A zone without changes, whose time is one hour before UTC.
+    data["zones/Here/Town"] = struct.pack(">4s16x6llbb", b"TZif", 0, 0, 0, 0, 1, 4, 3600, 0, 0) + b"CET\0"
+    os.makedirs(os.path.join(folder, "zones", "Here"))
     for name, content in data.items():
         with open(os.path.join(folder, name), "wb") as file:
             file.write(content)
@@ -138,6 +143,7 @@ def make_jobs(data):
         Job("zst", [*codecs, "in.txt", "out/out.zst"], ("out/out.zst",)),
         Job("lz4", [*codecs, "in.txt", "out/out.lz4"], ("out/out.lz4",)),
         Job("csv", [*two, "-k", "id:int:desc", "-k", "name:nocase", "in.csv", "out/out"]),
+        Job("zoned", [*one, "-k", "ts:timestamp", "zoned.csv", "out/out"]),
         Job("jsonl", [*one, "-k", "n.name", "-k", "id:int", "in.jsonl", "out/out"]),
         Job("pgdump", [*one, "--format", "pgdump", "-k", "t.name", "dump.sql", "out/out"]),
         Job("random", [*one, "-R", "--random-source", "in.u64", "in.txt", "out/out"]),
@@ -181,7 +187,8 @@ class Runner:
     def run(self, job, environment):
         # Variables that are not passed here cannot have an effect.
         settings = {name: os.environ[name] for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS") if name in os.environ}
-        settings.update(PATH=os.environ["PATH"], LC_ALL="C.UTF-8", LD_PRELOAD=self.preload, FAIL_REPORT="report")
+        settings.update(PATH=os.environ["PATH"], LC_ALL="C.UTF-8", LD_PRELOAD=self.preload, FAIL_REPORT="report",
+                        TZDIR="zones")
         settings.update(environment)
         try:
             done = subprocess.run([self.programs[job.program], *job.words], input=job.stdin or b"", capture_output=True,
@@ -258,6 +265,9 @@ class Runner:
             codes.add(2)
         if "does not have the locale" in err:  # setlocale does not give a reason
             codes.add(2)
+            kind = "thread"
+        if "cannot load the time zone" in err:  # nor does absl
+            codes.add(4)
             kind = "thread"
         if code not in codes:
             raise Failure("exit %d" % code)

@@ -6,8 +6,11 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdio>
+#include <exception>
 #include <new>
+#include <string>
 #include <thread>
 
 namespace gpusort {
@@ -23,6 +26,36 @@ TEST(OutOfMemoryDeathTest, TheHandlerSaysIt) {
     RunOut();
   };
   EXPECT_EXIT(main_runs_out(), ::testing::ExitedWithCode(6), "^front: no memory\n$");
+}
+
+/// Fails as `new` does without memory. ASan's `new` would end the process.
+void FailAsNewDoes() {
+  if (const std::new_handler handler = std::get_new_handler()) handler();
+  throw std::bad_alloc();
+}
+
+TEST(OutOfMemoryDeathTest, TheHandlerSaysItIfObjectsAreDestroyedFirst) {
+  const auto destroys_first = []() noexcept {
+    const std::string destroyed(100, 'x');
+    FailAsNewDoes();
+  };
+  const auto main_runs_out = [&] {
+    Install();
+    destroys_first();
+  };
+  EXPECT_EXIT(main_runs_out(), ::testing::ExitedWithCode(6), "^front: no memory\n$");
+}
+
+TEST(OutOfMemoryDeathTest, AnotherErrorEndsAsUsual) {
+  const auto main_fails = [] {
+    Install();
+    try {
+      FailAsNewDoes();
+    } catch (const std::bad_alloc&) {
+    }
+    std::terminate();
+  };
+  EXPECT_EXIT(main_fails(), ::testing::KilledBySignal(SIGABRT), "terminate called without an active exception");
 }
 
 TEST(OutOfMemoryDeathTest, OnlyOneThreadSaysWhyTheProcessFails) {
