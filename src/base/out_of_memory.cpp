@@ -38,13 +38,22 @@ thread_local bool new_failed = false;
   throw std::bad_alloc();
 }
 
-[[noreturn]] void OnTerminate() {
+/// Returns true if std::bad_alloc ends the process. GCC before 13 ends it with an exception that is thrown but not
+/// current, if a noexcept function has objects to destroy. An example is the noexcept function of libstdc++ by which
+/// std::filesystem::directory_iterator advances.
+bool EndsByBadAlloc() noexcept {
+  if (new_failed && std::uncaught_exceptions() > 0) return true;
   try {
     if (std::current_exception()) throw;
-    // GCC before 13 comes here with an exception that is thrown but not current, if a noexcept function has objects to
-    // destroy. An example is the noexcept function of libstdc++ by which std::filesystem::directory_iterator advances.
-    if (new_failed && std::uncaught_exceptions() > 0) throw std::bad_alloc();
   } catch (const std::bad_alloc&) {
+    return true;
+  } catch (...) {
+  }
+  return false;
+}
+
+[[noreturn]] void OnTerminate() {
+  if (EndsByBadAlloc()) {
     const bool speaks = BecomeSpeaker();
     while (!speaks && !said) ::usleep(1000);
     if (said) _exit(exit_code);
@@ -55,7 +64,6 @@ thread_local bool new_failed = false;
       for (const char* part : {line_front.load(), line_text.load(), "\n"}) WriteReport(STDERR_FILENO, part);
     }
     _exit(exit_code);
-  } catch (...) {
   }
   usual_end();
   std::abort();

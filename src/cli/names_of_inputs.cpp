@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
+#include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "base/ascii.hpp"
 #include "cli/option_values.hpp"
+#include "io/file.hpp"
 
 namespace gpusort {
 namespace {
@@ -91,18 +93,18 @@ const FormatRow* FindColumnFormat(const std::string& path) {
   constexpr std::size_t kBetween = 4;  // the least number of bytes between the beginning and the end
   std::error_code unknown;
   if (!std::filesystem::is_regular_file(path, unknown)) return nullptr;
-  std::ifstream file(path, std::ios::binary);
+  FileSystem files;
+  const std::unique_ptr<File> file = files.OpenInput(path, false);
+  const std::uint64_t size = file->Facts().size;
   for (const FormatRow& row : kFormatRows) {
     const ColumnFile* const columns = FindColumnFile(row.codec);
     if (columns == nullptr || columns->magic.empty()) continue;
     const std::string_view magic = columns->magic;
-    std::string front(magic.size() + kBetween, '\0'), back(magic.size(), '\0');
-    file.clear();
-    file.seekg(0);
-    file.read(front.data(), static_cast<std::streamsize>(front.size()));
-    file.seekg(-static_cast<std::streamoff>(back.size()), std::ios::end);
-    file.read(back.data(), static_cast<std::streamsize>(back.size()));
-    if (file && front.starts_with(magic) && back == magic && file.tellg() >= 2 * magic.size() + kBetween) return &row;
+    if (size < 2 * magic.size() + kBetween) continue;
+    std::string front(magic.size(), '\0'), back(magic.size(), '\0');
+    file->ReadAt(0, std::as_writable_bytes(std::span(front)));
+    file->ReadAt(size - back.size(), std::as_writable_bytes(std::span(back)));
+    if (front == magic && back == magic) return &row;
   }
   return nullptr;
 }

@@ -30,39 +30,45 @@ std::optional<int> OffsetOf(std::string_view text) {
   return static_cast<int>(*east);
 }
 
-/// Returns the name of the machine's zone: the end of the path that /etc/localtime links to.
+/// Returns the name of the machine's zone: the end of the path that /etc/localtime links to. Returns an empty string if
+/// the machine has no zone.
 std::string MachineZone() {
   constexpr std::string_view kFolder = "zoneinfo/";
   std::error_code error;
   const std::string path = std::filesystem::read_symlink("/etc/localtime", error).string();
   const std::size_t at = path.find(kFolder);
   if (at != path.npos) return path.substr(at + kFolder.size());
-  return std::filesystem::exists("/etc/localtime", error) ? "/etc/localtime" : "";
+  return std::filesystem::exists("/etc/localtime", error) || error ? "/etc/localtime" : "";
 }
 
 /// Returns the names of all zones of the IANA database: the paths of its files that begin as zones do. Returns no name
-/// if the database is not installed. Throws Error(kIo) or Error(kUsage) if it cannot be read.
+/// if the database is not installed. Throws Error(kIo) if a folder or a file of it cannot be read.
 std::set<std::string, std::less<>> NamesOfZones() {
   namespace fs = std::filesystem;
   constexpr std::string_view kMagic = "TZif";
   const char* const variable = std::getenv("TZDIR");
   const std::string folder = variable != nullptr && *variable != '\0' ? variable : "/usr/share/zoneinfo";
-  FileSystem files;
   std::set<std::string, std::less<>> names;
+  FileSystem files;
   std::error_code error;
-  fs::recursive_directory_iterator entry(folder, fs::directory_options::skip_permission_denied, error);
+  fs::recursive_directory_iterator entry(folder, error);
+  if (error == std::errc::no_such_file_or_directory) return names;
   for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
-    if (std::error_code unknown; !entry->is_regular_file(unknown)) continue;
+    const bool regular = entry->is_regular_file(error);
+    if (error) break;
+    if (!regular) continue;
     std::array<char, kMagic.size()> front{};
-    files.OpenInput(entry->path().string(), false)->ReadAt(0, std::as_writable_bytes(std::span(front)));
+    try {
+      files.OpenInput(entry->path().string(), false)->ReadAt(0, std::as_writable_bytes(std::span(front)));
+    } catch (const Error& unread) {
+      throw Error(ErrorCode::kIo, std::string("cannot read the time zones: ") + unread.what());
+    }
     if (std::string_view(front.data(), front.size()) != kMagic) continue;
     names.insert(entry->path().lexically_relative(folder).string());
   }
   if (error == std::errc::interrupted) return NamesOfZones();
   if (error == std::errc::not_enough_memory) throw std::bad_alloc();
-  if (error && error != std::errc::no_such_file_or_directory) {
-    throw Error(ErrorCode::kIo, FileMessage("cannot read the time zones", folder, error.value()));
-  }
+  if (error) throw Error(ErrorCode::kIo, FileMessage("cannot read the time zones", folder, error.value()));
   return names;
 }
 
@@ -83,8 +89,8 @@ Zone::Zone(const std::string& name) : name_(name), bare_name_(name), given_(!nam
   if (!absl::LoadTimeZone(wanted, &zone_)) {
     // absl does not say why.
     if (!name.empty() && Exists(name)) {
-      throw Error(ErrorCode::kIo, "cannot load the time zone " + QuoteWord(name) +
-                                      ": its file cannot be read, or there is no memory for it");
+      throw Error(ErrorCode::kUsage, "cannot load the time zone " + QuoteWord(name) +
+                                         ": its file cannot be read, it has leap seconds, or there is no memory for it");
     }
     problem_ =
         "there is no time zone " + QuoteWord(wanted) + from +

@@ -30,6 +30,25 @@ std::uint64_t EstimateRecords(std::uint64_t records, std::uint64_t sampled, std:
   return static_cast<std::uint64_t>(share * static_cast<double>(bytes));
 }
 
+/// Returns about how many bytes the rows of all inputs take, if the inputs are files of columns and the file that
+/// `schema` describes is like the others. Returns 0 if the schema does not tell.
+double BytesOfRows(const RowSchema& schema, const Inputs& inputs) {
+  if (schema.stored_bytes == 0) return 0;
+  const double rows = static_cast<double>(schema.rows) * static_cast<double>(schema.row_bytes);
+  return rows / static_cast<double>(schema.stored_bytes) * static_cast<double>(inputs.stored_bytes());
+}
+
+/// Returns about how many bytes the records of all inputs take, or kMaxSize if nothing is known of them.
+std::uint64_t ExpectedBytes(const Inputs& inputs) {
+  constexpr std::uint64_t kUsualRatio = 4;  // the usual ratio of compression
+  if (inputs.rereadable()) return inputs.bytes();
+  if (inputs.of_columns() && !inputs.header().empty()) {
+    const double rows = BytesOfRows(RowSchema::Parse(inputs.header()), inputs);
+    if (rows >= 1 && rows < static_cast<double>(kMaxSize / 2)) return static_cast<std::uint64_t>(rows);
+  }
+  return inputs.stored_bytes() > 0 ? kUsualRatio * inputs.stored_bytes() : kMaxSize;
+}
+
 }  // namespace
 
 bool MergesInputs(const JobSpec& spec, const Ordered& ordered, const Inputs& inputs) {
@@ -44,17 +63,15 @@ KeyCost KeyCostOf(const KeyScheme& keys) {
 }
 
 InputFacts FindInput(const JobSpec& spec, const Ordered& ordered, const Inputs& inputs) {
-  constexpr std::uint64_t kUsualRatio = 4;  // the usual ratio of compression
   InputFacts input;
   input.plain = ordered.plain;
   input.bytes = inputs.bytes();
   input.rereadable = inputs.rereadable();
   input.direct = inputs.direct();
   // How many records are in a window of time is known only at the end.
-  input.known = input.rereadable && !HasWindow(spec);
-  input.expected = inputs.rereadable()         ? inputs.bytes()
-                   : inputs.stored_bytes() > 0 ? kUsualRatio * inputs.stored_bytes()
-                                               : kMaxSize;
+  input.window = HasWindow(spec);
+  input.known = input.rereadable && !input.window;
+  input.expected = ExpectedBytes(inputs);
   input.header_bytes = inputs.header().size();
   input.codecs = inputs.codecs();
   input.decoder_threads = inputs.decoder_threads();
@@ -114,9 +131,7 @@ std::uint64_t KeptRowBytes(const JobSpec& spec, const Inputs& inputs, std::uint6
   constexpr std::uint64_t kLeastRow = 32, kSpare = std::uint64_t{64} << 20;
   const std::size_t keys = inputs.format().KeptColumns()->size(), all = schema.columns.size();
   if (schema.row_bytes * (all - keys) / all < kLeastRow || schema.stored_bytes == 0) return 0;
-  const double rows = static_cast<double>(schema.rows) * static_cast<double>(schema.row_bytes);
-  const double growth = rows / static_cast<double>(schema.stored_bytes);
-  const double bytes = static_cast<double>(inputs.stored_bytes()) * growth * 1.25 + static_cast<double>(kSpare);
+  const double bytes = BytesOfRows(schema, inputs) * 1.25 + static_cast<double>(kSpare);
   return bytes <= static_cast<double>(limit / 4) ? static_cast<std::uint64_t>(bytes) : 0;
 }
 

@@ -64,6 +64,7 @@ std::string Describe(const PlanFacts& facts) {
   GPUSORT_PUT(input.expected);
   GPUSORT_PUT(input.records);
   GPUSORT_PUT(input.known);
+  GPUSORT_PUT(input.window);
   GPUSORT_PUT(input.rereadable);
   GPUSORT_PUT(input.direct);
   GPUSORT_PUT(input.sorted);

@@ -63,7 +63,8 @@ struct InputFacts {
   std::uint64_t bytes = 0;     ///< size of all records with their sort keys
   std::uint64_t expected = 0;  ///< estimated size of all records without sort keys, also known for streams
   std::uint64_t records = 0;   ///< estimated number of lines; 0: it is unknown, or all records have the same size
-  bool known = true;           ///< `bytes` is exact or a good estimate; false: the input is a stream
+  bool window = false;         ///< true: the job sorts the records of a window of time, whose number is unknown
+  bool known = true;           ///< `bytes` is exact or a good estimate; false: the input is a stream, or has a window
   bool rereadable = true;      ///< all inputs are regular files, which can be read at any offset and again
   bool direct = false;         ///< most bytes come from a disk, without the page cache
   /// Size of each input, if the inputs are merged without being sorted (-m); otherwise empty.

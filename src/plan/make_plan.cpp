@@ -273,7 +273,11 @@ class Planner {
     if (facts_.input.known && !plan_.merges_only && may_stay && KeepAll(planned, room)) return;
     plan_.spills = !plan_.merges_only;
     plan_.lanes = 2;
-    if (!facts_.input.known && !facts_.earlier.spilled && planned && KeepSomeOfStream(room)) return;
+    // If a stream is much larger than the memory, hardly any of its runs could stay there. All runs then go to temp
+    // files, so that batches and the merge get all of the memory.
+    constexpr std::uint64_t kMuch = 8;
+    const bool some = StreamBytes() == 0 || StreamBytes() / kMuch <= room;
+    if (!facts_.input.known && !facts_.earlier.spilled && planned && some && KeepSomeOfStream(room)) return;
     SpillAll(room);
   }
 
@@ -292,6 +296,16 @@ class Planner {
     plan_.spills = lines();
     const bool one = plan_.runs == 1 && (!lines() || facts_.asked.batch_bytes == 0);
     return (planned || one) && Fits(plan_.slot_bytes, room);
+  }
+
+  /// Returns about how many bytes the records of a stream take with their keys, or 0 if nothing is known of them.
+  std::uint64_t StreamBytes() const {
+    const InputFacts& input = facts_.input;
+    // If rows stay in memory, the records are small references to them.
+    const bool unknown = input.rereadable || input.window || facts_.asked.kept_bytes > 0;
+    if (unknown || input.expected > kMaxSize / 2) return 0;
+    // Keys make records longer, often by a quarter.
+    return shares_.layout.keyed() ? input.expected + input.expected / 4 : input.expected;
   }
 
   /// Plans slots for some of the runs of a stream. Returns false if `room` bytes of memory are not enough.
@@ -443,15 +457,17 @@ class Planner {
   void MergeFromBlocks(std::uint64_t pool) {
     const std::uint64_t runs = plan_.merges_only ? facts_.input.sorted.size()
                                : plan_.runs != 0 ? plan_.runs - std::min(plan_.runs, plan_.resident_runs)
-                                                 : 64;
+                                                 : RunsOfStream(pool);
     const std::uint64_t most = ChooseBlock(runs, pool);
     plan_.levels = Levels(runs, most);
     if (plan_.gpu && plan_.spills) pool = HostTier(runs, most, pool);
     const std::uint64_t block = plan_.block_bytes;
     plan_.merge_blocks = std::min(pool / block, std::max<std::uint64_t>(4, kMostReadAhead / block));
-    // Touching memory for the first time takes more time than reading further in advance saves.
+    // Touching memory for the first time takes more time than reading further in advance saves. A stream may make more
+    // runs than estimated.
     if (lines() && !plan_.gpu && plan_.levels == 1 && plan_.spills) {
-      plan_.merge_blocks = std::min(plan_.merge_blocks, 2 * WithSlack(runs) + 16);
+      const std::uint64_t most_runs = facts_.input.known ? WithSlack(runs) : 2 * runs;
+      plan_.merge_blocks = std::min(plan_.merge_blocks, 2 * most_runs + 16);
     }
     // Each thread makes the keys of another input.
     if (plan_.merges_only && shares_.layout.keyed()) {
@@ -461,12 +477,31 @@ class Planner {
                              std::max<std::uint64_t>(2, plan_.window_bytes / unit_)});
   }
 
+  /// Returns how many runs one merge can read from blocks of `block` bytes, with `pool` bytes of memory.
+  std::uint64_t FanIn(std::uint64_t block, std::uint64_t pool) const {
+    const std::uint64_t most = std::max<std::uint64_t>(2, std::min(pool, kMostReadAhead) / (2 * block));
+    return facts_.asked.fan_in == 0 ? most : std::min(most, std::max<std::uint64_t>(2, facts_.asked.fan_in));
+  }
+
+  /// Estimates how many runs of a stream go to temp files. Returns a usual number if nothing is known, or if a single
+  /// merge would need very small blocks. `pool` is the memory for blocks.
+  std::uint64_t RunsOfStream(std::uint64_t pool) const {
+    constexpr std::uint64_t kUsual = 64, kLeast = 256 * kKiB;
+    const std::uint64_t bytes = StreamBytes();
+    // Records with keys fill the blocks of a GPU's ring to about a half (RingFor). A smaller share makes up for an
+    // estimate that is too small.
+    const bool partly = plan_.gpu && shares_.layout.keyed();
+    const std::uint64_t batch = std::min(partly ? plan_.slot_bytes / 8 * 3 : plan_.slot_bytes, AskedBatch());
+    const std::uint64_t runs = DivideUp(bytes, std::max<std::uint64_t>(1, batch));
+    const std::uint64_t spilled = runs - std::min(runs, plan_.resident_runs);
+    // The list of a stream's blocks is not counted, so it must stay small.
+    const std::uint64_t least = std::max({kLeast, LeastBlock(), bytes / kFreeIndex * facts_.costs.block_index});
+    return spilled > FanIn(least, pool) ? kUsual : std::max(kUsual, spilled);
+  }
+
   /// Chooses the size of blocks. Returns how many runs one merge can then read with `pool` bytes of memory.
   std::uint64_t ChooseBlock(std::uint64_t runs, std::uint64_t pool) {
-    const auto fan_in = [&](std::uint64_t block) {
-      const std::uint64_t most = std::max<std::uint64_t>(2, std::min(pool, kMostReadAhead) / (2 * block));
-      return facts_.asked.fan_in == 0 ? most : std::min(most, std::max<std::uint64_t>(2, facts_.asked.fan_in));
-    };
+    const auto fan_in = [&](std::uint64_t block) { return FanIn(block, pool); };
     std::uint64_t block = LeastBlock();
     if (block > kMostBlock) {
       throw Error(ErrorCode::kUsage,

@@ -267,7 +267,7 @@ class Runner:
             codes.add(2)
             kind = "thread"
         if "cannot load the time zone" in err:  # nor does absl
-            codes.add(4)
+            codes.add(2)
             kind = "thread"
         if code not in codes:
             raise Failure("exit %d" % code)

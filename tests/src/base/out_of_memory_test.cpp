@@ -44,6 +44,15 @@ TEST(OutOfMemoryDeathTest, TheHandlerSaysItIfObjectsAreDestroyedFirst) {
     destroys_first();
   };
   EXPECT_EXIT(main_runs_out(), ::testing::ExitedWithCode(6), "^front: no memory\n$");
+  const auto runs_out_in_a_handler = [&] {
+    Install();
+    try {
+      throw 1;
+    } catch (int) {
+      destroys_first();
+    }
+  };
+  EXPECT_EXIT(runs_out_in_a_handler(), ::testing::ExitedWithCode(6), "^front: no memory\n$");
 }
 
 TEST(OutOfMemoryDeathTest, AnotherErrorEndsAsUsual) {

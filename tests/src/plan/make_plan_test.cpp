@@ -74,6 +74,78 @@ TEST(Plan, BlocksOfAGpusRingAreAsLargeAsPiecesWithKeys) {
   }
 }
 
+/// Returns facts about a stream of lines, on the CPU or with a GPU. `expected` is kMaxSize if nothing is known.
+PlanFacts StreamFacts(bool gpu, std::uint64_t memory, std::uint64_t expected, bool keyed) {
+  static const LineOrdered order{LineOrder{}};
+  PlanFacts facts = gpu ? GpuFacts(0, memory, 64 * kGiB) : Facts(0, memory);
+  facts.machine.threads = 16;
+  facts.input.plain = MakeLineLayout('\n', order.view);
+  if (keyed) {
+    facts.input.keyed = facts.input.plain;
+    facts.input.keyed.keys = 2;
+    facts.input.keys = KeysWhen::kAlways;
+  }
+  facts.input.known = facts.input.rereadable = false;
+  facts.input.expected = expected;
+  facts.costs.block_index = RunBlocks::IndexBytes(facts.input.plain);
+  return facts;
+}
+
+/// Returns how many rounds of merges `bytes` bytes of a stream need. Keys make records a quarter longer.
+std::uint32_t LevelsOfStream(const Plan& plan, std::uint64_t bytes, bool keyed) {
+  const std::uint64_t with_keys = keyed ? bytes / 4 * 5 : bytes;
+  const std::uint64_t batch = plan.gpu && keyed ? plan.batch_bytes / 2 : plan.batch_bytes;
+  const std::uint64_t runs = (with_keys + batch - 1) / batch;
+  return Levels(runs - std::min(runs, plan.resident_runs), plan.fan_in);
+}
+
+// The expected size of a stream never makes its merge slower, and often saves a round of merges.
+TEST(Plan, OfAStreamHasNoMoreLevelsIfItsSizeIsExpected) {
+  int fewer = 0;
+  for (const bool gpu : {false, true}) {
+    for (const bool keyed : {false, true}) {
+      for (const std::uint64_t fan_in : {0, 4, 16}) {
+        for (std::uint64_t memory = 256 * kMiB; memory <= 64 * kGiB; memory *= 2) {
+          for (std::uint64_t bytes = 16 * kMiB; bytes <= 16384 * kGiB; bytes *= 2) {
+            PlanFacts facts = StreamFacts(gpu, memory, kMaxSize, keyed);
+            facts.asked.fan_in = fan_in;
+            const Plan unknown = Make(facts);
+            const std::uint32_t before = LevelsOfStream(unknown, bytes, keyed);
+            facts.input.expected = bytes;
+            const Plan plan = Make(facts);
+            const std::uint32_t now = LevelsOfStream(plan, bytes, keyed);
+            EXPECT_LE(now, before) << Describe(facts);
+            fewer += now < before ? 1 : 0;
+            if (plan.block_bytes < unknown.block_bytes) {
+              // The list of blocks, which is not counted, stays small, and blocks are not tiny.
+              EXPECT_LE(bytes / plan.block_bytes * facts.costs.block_index, 2 * kFreeIndex) << Describe(facts);
+              EXPECT_GE(plan.block_bytes, 256 << 10) << Describe(facts);
+            }
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(fewer, 20);
+}
+
+// Of a window of time, or if rows stay in memory, the size of the inputs does not tell how large the runs are.
+TEST(Plan, OfAStreamDoesNotDependOnASizeThatTellsNothing) {
+  for (const bool gpu : {false, true}) {
+    PlanFacts facts = StreamFacts(gpu, kGiB, kMaxSize, true);
+    facts.input.window = true;
+    const Plan window = Make(facts);
+    facts.input.expected = 20 * kGiB;
+    EXPECT_EQ(Make(facts), window);
+    facts.input.window = false;
+    EXPECT_FALSE(Make(facts) == window) << Describe(facts);
+    facts.asked.kept_bytes = 64 * kMiB;
+    const Plan kept = Make(facts);
+    facts.input.expected = kMaxSize;
+    EXPECT_EQ(Make(facts), kept);
+  }
+}
+
 // A merge reads at most 4 GiB of blocks in advance. Blocks that grow with the memory must not make a second level.
 TEST(Plan, MergesVeryShortLinesOnceWithMuchMemory) {
   const LineOrderView order{};
