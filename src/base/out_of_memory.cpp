@@ -29,7 +29,7 @@ bool BecomeSpeaker() noexcept {
   return speaker.compare_exchange_strong(none, self) || none == self;
 }
 
-/// True if `new` has failed in this thread.
+/// True if `new` has failed in this thread, also if the failure was handled.
 thread_local bool new_failed = false;
 
 /// `new` calls this function when there is no memory.

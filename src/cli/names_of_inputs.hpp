@@ -35,7 +35,8 @@ NamedType TypeOfInputs(const Source& source);
 void RefuseTypeInDoubt(const std::string& input, const Source& source);
 
 /// Returns the format with columns of an input: that of its extension, or a format of files of columns if the name
-/// tells nothing and the content is such a file. Returns null if there is none.
+/// tells nothing and the content is such a file. Returns null if there is none. This function and the next two throw
+/// Error(kUsage) if a file without such a name cannot be opened, and Error(kIo) if the file cannot be read.
 const FormatRow* TableOfInput(const std::string& input, const Source& source);
 /// Returns the format with columns, such as CSV, that the extensions of all inputs mean. A file whose name tells
 /// nothing may be a file of columns by its content. Returns null if an input has no such format, or if the formats

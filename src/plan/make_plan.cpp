@@ -298,12 +298,14 @@ class Planner {
     return (planned || one) && Fits(plan_.slot_bytes, room);
   }
 
-  /// Returns about how many bytes the records of a stream take with their keys, or 0 if nothing is known of them.
+  /// Returns about how many bytes the runs of a stream take together. Returns 0 if this is unknown, or if the input is
+  /// no stream.
   std::uint64_t StreamBytes() const {
     const InputFacts& input = facts_.input;
-    // If rows stay in memory, the records are small references to them.
-    const bool unknown = input.rereadable || input.window || facts_.asked.kept_bytes > 0;
-    if (unknown || input.expected > kMaxSize / 2) return 0;
+    const Asked& asked = facts_.asked;
+    if (input.rereadable || input.expected > kMaxSize / 2) return 0;
+    // The runs may have few of the records. If rows stay in memory, the runs have small references to them.
+    if (input.window || asked.top > 0 || asked.kept_bytes > 0) return 0;
     // Keys make records longer, often by a quarter.
     return shares_.layout.keyed() ? input.expected + input.expected / 4 : input.expected;
   }

@@ -93,6 +93,17 @@ says '1 value is no timestamp'
 TZDIR=$work/zoned.csv expect 4 "$bin/gpusort" -k ts:timestamp zoned.csv none.csv
 says 'cannot read the time zones: .*zoned.csv: Not a directory'
 [ ! -e none.csv ] || fail "an output without the zones of its times"
+mkdir -p zones/Europe zones/right/Europe
+z='\0\0\0\0'
+printf "TZif$z$z$z$z$z$z$z$z\0\0\0\1\0\0\0\4\0\0\16\20\0\0CET\0" >zones/Europe/Berlin
+cp zones/Europe/Berlin zones/right/Europe
+ln -s /no/such zones/localtime
+ln -s loop zones/loop
+TZDIR=$work/zones expect 0 "$bin/gpusort" -k ts:timestamp zoned.csv out.csv
+[ ! -s err ] || fail "links that lead nowhere beside a zone: $(cat err)"
+sed -i 's/Europe/right\/Europe/' zoned.csv
+TZDIR=$work/zones expect 0 "$bin/gpusort" -k ts:timestamp zoned.csv out.csv
+says '1 value is no timestamp'
 if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups true 2>/dev/null; then
   mkdir -m 711 unread
   mkdir -m 777 open

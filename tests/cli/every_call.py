@@ -99,7 +99,7 @@ def make_inputs(folder):
     data["names"] = b"in.txt\0in.txt\0"
     zoned = (b"%d,2020-01-01 %02d:00:00 %s\n" % (i, i % 24, [b"Here/Town", b"Nowhere"][i % 2]) for i in range(50))
     data["zoned.csv"] = b"id,ts\n" + b"".join(zoned)
-    # A zone without changes, whose time is one hour before UTC.
+    # A zone without changes, one hour ahead of UTC.
     data["zones/Here/Town"] = struct.pack(">4s16x6llbb", b"TZif", 0, 0, 0, 0, 1, 4, 3600, 0, 0) + b"CET\0"
     os.makedirs(os.path.join(folder, "zones", "Here"))
     for name, content in data.items():

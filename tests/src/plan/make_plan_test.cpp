@@ -99,7 +99,7 @@ std::uint32_t LevelsOfStream(const Plan& plan, std::uint64_t bytes, bool keyed) 
   return Levels(runs - std::min(runs, plan.resident_runs), plan.fan_in);
 }
 
-// The expected size of a stream never makes its merge slower, and often saves a round of merges.
+// The expected size of a stream never adds a round of merges, and often saves one.
 TEST(Plan, OfAStreamHasNoMoreLevelsIfItsSizeIsExpected) {
   int fewer = 0;
   for (const bool gpu : {false, true}) {
@@ -129,7 +129,7 @@ TEST(Plan, OfAStreamHasNoMoreLevelsIfItsSizeIsExpected) {
   EXPECT_GT(fewer, 20);
 }
 
-// Of a window of time, or if rows stay in memory, the size of the inputs does not tell how large the runs are.
+// If few records are kept, or if rows stay in memory, the size of the inputs does not tell how large the runs are.
 TEST(Plan, OfAStreamDoesNotDependOnASizeThatTellsNothing) {
   for (const bool gpu : {false, true}) {
     PlanFacts facts = StreamFacts(gpu, kGiB, kMaxSize, true);
@@ -139,9 +139,14 @@ TEST(Plan, OfAStreamDoesNotDependOnASizeThatTellsNothing) {
     EXPECT_EQ(Make(facts), window);
     facts.input.window = false;
     EXPECT_FALSE(Make(facts) == window) << Describe(facts);
+    facts.asked.top = 10;
+    const Plan top = Make(facts);
+    facts.input.expected = kMaxSize;
+    EXPECT_EQ(Make(facts), top);
+    facts.asked.top = 0;
     facts.asked.kept_bytes = 64 * kMiB;
     const Plan kept = Make(facts);
-    facts.input.expected = kMaxSize;
+    facts.input.expected = 20 * kGiB;
     EXPECT_EQ(Make(facts), kept);
   }
 }
