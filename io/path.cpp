@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "io/system_calls.hpp"
+#include "kernels/thread.hpp"
 
 namespace gpusort {
 namespace detail {
@@ -77,7 +78,7 @@ bool IsStreamSource(const std::string& path) {
   char byte = 0;
   // A read error here is reported later, when the whole file is read.
   const off_t last = st.st_size == 0 ? 0 : st.st_size - 1;
-  return (::pread(fd.get(), &byte, 1, last) == 0) == (st.st_size > 0);
+  return (Uninterrupted([&] { return ::pread(fd.get(), &byte, 1, last); }) == 0) == (st.st_size > 0);
 }
 
 }  // namespace gpusort

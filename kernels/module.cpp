@@ -59,7 +59,7 @@ std::vector<std::string> Module::SearchPaths(int& error) const {
   const std::string file = "/" + about_.file;
   std::vector<std::string> paths;
   char self[PATH_MAX];
-  const ssize_t length = ::readlink("/proc/self/exe", self, sizeof self);
+  const ssize_t length = Uninterrupted([&] { return ::readlink("/proc/self/exe", self, sizeof self); });
   if (length < 0) error = errno;
   if (length > 0 && self[0] == '/') {
     std::string folder(self, static_cast<std::size_t>(length));
@@ -104,8 +104,10 @@ const void* Module::Load() const {
   if (handle == nullptr) {
     const char* const text = ::dlerror();
     const std::string why = text != nullptr ? text : path;
-    // If memory is refused, dlopen may say that the file does not exist.
-    if (why.starts_with(file + ": ") && why.ends_with(std::strerror(ENOENT)) && ::access(file.c_str(), F_OK) == 0) {
+    // If memory is refused, glibc's loader does not see the error number of malloc. Its message then has no reason, or
+    // the reason of an earlier failure: usually that a file does not exist.
+    const std::string unopened = file + ": cannot open shared object file";
+    if ((why == unopened || why == unopened + ": " + std::strerror(ENOENT)) && ::access(file.c_str(), F_OK) == 0) {
       throw std::bad_alloc();
     }
     Fail(name + "cannot be loaded: " + why + "; " + about_.advice);

@@ -12,6 +12,7 @@
 #include "base/text.hpp"
 #include "io/path.hpp"
 #include "io/system_calls.hpp"
+#include "kernels/thread.hpp"
 
 namespace gpusort {
 namespace {
@@ -65,7 +66,7 @@ int OpenReport(const std::string& path, bool append) {
     errno = EACCES;
     return -1;
   }
-  if (!append && S_ISREG(facts.st_mode) && ::ftruncate(fd.get(), 0) != 0) return -1;
+  if (!append && S_ISREG(facts.st_mode) && Uninterrupted([&] { return ::ftruncate(fd.get(), 0); }) != 0) return -1;
   return ::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0);
 }
 

@@ -14,6 +14,7 @@
 #include "io/codec/row_module.hpp"
 #include "io/system_calls.hpp"
 #include "kernels/error.hpp"
+#include "kernels/thread.hpp"
 
 namespace gpusort {
 
@@ -22,12 +23,13 @@ std::vector<std::byte> HeaderOfInput(const JobSpec& spec, const std::string& pat
   // Opening a pipe or a device may have an effect, so look at the file first.
   struct stat facts {};
   if (::stat(path.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) return {};
-  const detail::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  const detail::Fd file(detail::OpenPath(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!file.open() || ::fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return {};
   try {
     const std::unique_ptr<TableFormat> format = MakeTableFormat(spec);
     const auto read = [&](std::uint64_t offset, std::span<std::byte> out) {
-      const ssize_t got = ::pread(file.get(), out.data(), out.size(), static_cast<off_t>(offset));
+      const ssize_t got = Uninterrupted(
+          [&] { return ::pread(file.get(), out.data(), out.size(), static_cast<off_t>(offset)); });
       return static_cast<std::uint64_t>(std::max<ssize_t>(got, 0));
     };
     Decoder decoder(spec.source.codec.value_or(CodecOfPath(path)), path,

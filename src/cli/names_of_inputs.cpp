@@ -10,6 +10,7 @@
 #include "base/ascii.hpp"
 #include "cli/option_values.hpp"
 #include "io/file.hpp"
+#include "io/system_calls.hpp"
 
 namespace gpusort {
 namespace {
@@ -89,10 +90,13 @@ void SetTable(const FormatRow& row, Source& source) {
 namespace {
 
 /// Returns the format if `path` is a regular file that begins and ends as files of columns do. Returns null if not.
+/// Throws Error if the file cannot be read.
 const FormatRow* FindColumnFormat(const std::string& path) {
   constexpr std::size_t kBetween = 4;  // the least number of bytes between the beginning and the end
-  std::error_code unknown;
-  if (!std::filesystem::is_regular_file(path, unknown)) return nullptr;
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (status.type() == std::filesystem::file_type::none) detail::FailOpen("", path, error.value());
+  if (!std::filesystem::is_regular_file(status)) return nullptr;
   FileSystem files;
   const std::unique_ptr<File> file = files.OpenInput(path, false);
   const std::uint64_t size = file->Facts().size;

@@ -265,22 +265,28 @@ void Output::Publish(bool sync) {
     parts_->Publish(*file_, stored_, sync);
   } else if (file_) {
     Complete(sync);
-    // An index that does not fit the output is worse than none, so an index never stands beside the other output.
-    if (index_) index_->file().RemoveOld();
-    file_->Publish(stored_, sync);
-    if (index_) PublishIndex(sync);
+    if (index_) {
+      PublishWithIndex(sync);
+    } else {
+      file_->Publish(stored_, sync);
+    }
   } else {
     stream_->Close();
   }
 }
 
-void Output::PublishIndex(bool sync) {
+void Output::PublishWithIndex(bool sync) {
+  // An index that does not fit the output is worse than none, so an index never stands beside the other output.
+  index_->file().RemoveOld();
+  const std::string name = EscapeName(file_->path());
+  std::string state = "; " + name + " has no index now";
   try {
+    file_->Publish(stored_, sync);
+    state = "; the output " + name + " is in place, but its index is not";
     index_->file().Publish(index_->bytes(), sync);
   } catch (const Error& error) {
-    const std::string name = EscapeName(file_->path());
-    throw Error(error.code(), std::string(error.what()) + "; the output " + name +
-                                  " is in place, but its index is not: bgzip -r " + name + " makes the index");
+    if (std::error_code unknown; !std::filesystem::exists(file_->path(), unknown) && !unknown) throw;
+    throw Error(error.code(), error.what() + state + ": bgzip -r " + name + " makes the index");
   }
 }
 

@@ -151,7 +151,8 @@ class Output {
   std::vector<std::string> Lost() const;
 
  private:
-  void PublishIndex(bool sync);
+  /// Publishes the output and its index. If that fails, the error says that there is no index.
+  void PublishWithIndex(bool sync);
   /// Reads the first `bytes` bytes of `file` and adds their records to `read_back`. See Verify() for other parameters.
   void ReadBack(OutputFile& file, std::uint64_t bytes, const RecordLayout& layout, const RecordFormat& format,
                 const KeyScheme* keys, std::uint64_t longest, ScanState state, OutputProof& read_back,

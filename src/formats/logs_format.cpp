@@ -4,9 +4,11 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <ctime>
-#include <fstream>
 #include <map>
+#include <memory>
+#include <span>
 #include <sstream>
 #include <utility>
 
@@ -15,6 +17,7 @@
 #include "formats/find_bytes.hpp"
 #include "formats/log_sample.hpp"
 #include "formats/time_pattern.hpp"
+#include "io/file.hpp"
 
 namespace gpusort {
 namespace {
@@ -155,20 +158,25 @@ void NoteHead(std::string_view head, const LogTimes& times, const LogTime& time,
 }
 
 /// Returns the time in the header of a file of gzip that has one member, in seconds since 1970. Returns 0 if the header
-/// has no time, or if the file is large or may have several members, which can be of different years.
+/// has no time, or if the file is large or may have several members, which can be of different years. Throws Error if
+/// the file cannot be read.
 std::int64_t GzipTimeOf(const std::string& path, std::int64_t size) {
   constexpr std::size_t kHeader = 8;  // up to the time, the last field that is read
   constexpr std::int64_t kMost = 16 << 20;
   constexpr std::string_view kMagic = "\x1f\x8b\x08";
   if (size < static_cast<std::int64_t>(kHeader) || size > kMost) return 0;
-  std::string header(kHeader, '\0');
-  std::ifstream file(path);
-  if (!file.read(header.data(), kHeader) || !header.starts_with(kMagic)) return 0;
-  std::string bytes(static_cast<std::size_t>(size) - kHeader, '\0');
-  if (!file.read(bytes.data(), static_cast<std::streamsize>(bytes.size())) || bytes.find(kMagic) != bytes.npos)
-    return 0;
+  FileSystem files;
+  const std::unique_ptr<File> file = files.OpenInput(path, false);
+  const auto front = [&](std::size_t bytes) {
+    std::string text(bytes, '\0');
+    text.resize(file->ReadAt(0, std::as_writable_bytes(std::span(text))));
+    return text;
+  };
+  if (!front(kHeader).starts_with(kMagic)) return 0;
+  const std::string bytes = front(static_cast<std::size_t>(size));
+  if (bytes.size() < kHeader || bytes.find(kMagic, kHeader) != bytes.npos) return 0;
   std::int64_t time = 0;
-  for (std::size_t i = kHeader; i > kHeader - 4; --i) time = time << 8 | static_cast<unsigned char>(header[i - 1]);
+  for (std::size_t i = kHeader; i > kHeader - 4; --i) time = time << 8 | static_cast<unsigned char>(bytes[i - 1]);
   return time;
 }
 
@@ -227,8 +235,10 @@ std::int64_t LogsFormat::LatestOf(std::uint64_t input) const {
   // example for logs from another time zone. gzip notes the time of the file that it compresses.
   struct stat facts;
   const std::string& path = inputs_.at(input);
-  const bool file = path != "-" && ::stat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode);
-  if (!file) return zone_.ToLocal(std::time(nullptr) + kDay);
+  if (path != "-" && ::stat(path.c_str(), &facts) != 0) {
+    throw Error(ErrorCode::kIo, FileMessage("cannot find out when the file was changed", path, errno));
+  }
+  if (path == "-" || !S_ISREG(facts.st_mode)) return zone_.ToLocal(std::time(nullptr) + kDay);
   const std::int64_t changed = facts.st_mtim.tv_sec, member = GzipTimeOf(path, facts.st_size);
   return zone_.ToLocal((member != 0 ? std::min(member, changed) : changed) + kDay);
 }

@@ -20,6 +20,7 @@
 #include "base/own_folder.hpp"
 #include "base/text.hpp"
 #include "kernels/error.hpp"
+#include "kernels/thread.hpp"
 
 namespace gpusort {
 namespace {
@@ -51,10 +52,8 @@ detail::Fd OpenFolder(const std::string& folder) { return OpenOwnFolder("--resum
 /// Opens the lock file. On failure, the result is not open and errno is set. Throws Error(kUsage) if the file belongs
 /// to another user, or if others can write to it.
 detail::Fd OpenLock(const detail::Fd& directory, const std::string& folder, int flags) {
-  detail::Fd fd;
-  do {
-    fd = detail::Fd(::openat(directory.get(), kLockName, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600));
-  } while (!fd.open() && errno == EINTR);
+  detail::Fd fd(Uninterrupted(
+      [&] { return ::openat(directory.get(), kLockName, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600); }));
   struct stat st;
   if (fd.open() && ::fstat(fd.get(), &st) != 0) FailCall(folder, std::string(kLockName) + ": ", errno);
   if (fd.open() && (!S_ISREG(st.st_mode) || st.st_uid != ::geteuid() || st.st_nlink > 1 || (st.st_mode & 022) != 0)) {
@@ -126,7 +125,8 @@ void Journal::Lock() {
   const std::string parent = fs::path(folder_).parent_path().string();
   files_.SyncDirectory(parent.empty() ? "." : parent);
   const std::string owner = "process " + std::to_string(::getpid()) + " on " + HostName();
-  if (::ftruncate(lock_.get(), 0) != 0 || ::pwrite(lock_.get(), owner.data(), owner.size(), 0) < 0) {
+  if (Uninterrupted([&] { return ::ftruncate(lock_.get(), 0); }) != 0 ||
+      Uninterrupted([&] { return ::pwrite(lock_.get(), owner.data(), owner.size(), 0); }) < 0) {
     LogWarn("cannot write to " + EscapeName(folder_) + "/" + kLockName + ": " + detail::ErrnoText(errno));
   }
 }

@@ -404,7 +404,9 @@ std::optional<SortResult> MergePart(const JobSpec& spec, TaskNumber part, const 
       job.target.output = "/dev/fd/" + std::to_string(shared.get());
       result = MergeRunFiles(job, cancel, open.files, Output(std::move(writer)), record, pieces);
     }
-    if (!spec.target.no_fsync && ::fsync(shared.get()) != 0) PartFailed(path, "sync it");
+    if (!spec.target.no_fsync && Uninterrupted([&] { return ::fsync(shared.get()); }) != 0) {
+      PartFailed(path, "sync it");
+    }
     made.inode = FactsOf(shared.get()).ino;
     if (spec.order.top == 0 && !KeepsGroups(spec) && bytes && result.bytes != *bytes) {
       throw WrongResult("part " + std::to_string(part.number) + " has " + std::to_string(result.bytes) +

@@ -14,6 +14,7 @@
 #include "base/report_file.hpp"
 #include "io/system_calls.hpp"
 #include "kernels/error.hpp"
+#include "kernels/thread.hpp"
 
 namespace gpusort {
 namespace {
@@ -83,7 +84,7 @@ std::optional<bool> HoldsReport(const std::string& path, const ReportMark& mark)
   const detail::Fd file(detail::OpenPath(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   if (!file.open()) return std::nullopt;
   std::string text(2048, '\0');
-  const ssize_t got = ::pread(file.get(), text.data(), text.size(), 0);
+  const ssize_t got = Uninterrupted([&] { return ::pread(file.get(), text.data(), text.size(), 0); });
   if (got < 0) return std::nullopt;
   text.resize(static_cast<std::size_t>(got));
   std::erase_if(text, [](char c) { return c == ' ' || c == '\n'; });

@@ -93,18 +93,31 @@ def make_inputs(folder):
     data["in.jsonl"] = "".join(json.dumps({"id": i, "n": {"name": n}}) + "\n" for i, n, _ in rows).encode()
     table = "".join("%d\t%s\n" % (i, n) for i, n, _ in rows[:400])
     data["dump.sql"] = ("SET x = 1;\n\nCOPY public.t (id, name) FROM stdin;\n" + table + "\\.\n\n-- end\n").encode()
+    values = ["(%d,'%s; it''s')" % (i, n) for i, n, _ in rows[:400]]
+    inserts = "".join("INSERT INTO `t` VALUES %s;\n" % ",".join(values[i:i + 5]) for i in range(0, 400, 5))
+    data["mysql.sql"] = ("-- MySQL dump\nCREATE TABLE `t` (\n  `id` int,\n  `n` text\n);\n" + inserts).encode()
+    data["paragraphs"] = "".join("Package: p%d\nSize: %d\n\n" % (i, i * 7 % 100) for i, _, _ in rows[:300]).encode()
+    for name in ("a.log", "b.log"):
+        times = (b"2024-05-%02d 10:%02d:00 INFO %d\n" % (i // 20 + 1, i % 60, rng.randrange(99)) for i in range(300))
+        data[name] = b"".join(times)
     data["in.txt.gz"] = gzip.compress(data["in.txt"], mtime=0)
     data["in.txt.bz2"] = bz2.compress(data["in.txt"])
     data["in.txt.xz"] = lzma.compress(data["in.txt"])
     data["names"] = b"in.txt\0in.txt\0"
     zoned = (b"%d,2020-01-01 %02d:00:00 %s\n" % (i, i % 24, [b"Here/Town", b"Nowhere"][i % 2]) for i in range(50))
     data["zoned.csv"] = b"id,ts\n" + b"".join(zoned)
+    # Begins and ends as a Parquet file does.
+    data["columns"] = b"PAR1" + data["in.txt"] + b"PAR1"
+    # By the time in the header November is of 2019, and by the time of the file it is of 2020.
+    months = (b"%s 12 10:%02d:00 host daemon: %d\n" % (rng.choice([b"Mar", b"Nov"]), i % 60, i) for i in range(200))
+    data["year.log.gz"] = gzip.compress(b"".join(months), mtime=1592179200)
     # A zone without changes, one hour ahead of UTC.
     data["zones/Here/Town"] = struct.pack(">4s16x6llbb", b"TZif", 0, 0, 0, 0, 1, 4, 3600, 0, 0) + b"CET\0"
     os.makedirs(os.path.join(folder, "zones", "Here"))
     for name, content in data.items():
         with open(os.path.join(folder, name), "wb") as file:
             file.write(content)
+    os.utime(os.path.join(folder, "year.log.gz"), (1609286400, 1609286400))
     return data
 
 
@@ -144,8 +157,19 @@ def make_jobs(data):
         Job("lz4", [*codecs, "in.txt", "out/out.lz4"], ("out/out.lz4",)),
         Job("csv", [*two, "-k", "id:int:desc", "-k", "name:nocase", "in.csv", "out/out"]),
         Job("zoned", [*one, "-k", "ts:timestamp", "zoned.csv", "out/out"]),
+        Job("columns", ["--threads", "1", "columns", "-"], (), codes=(2,)),
+        Job("year", ["--memory", "32M", "--format", "log", "--timezone", "+00:00", "-k", "time", "year.log.gz",
+                     "out/out"]),
         Job("jsonl", [*one, "-k", "n.name", "-k", "id:int", "in.jsonl", "out/out"]),
         Job("pgdump", [*one, "--format", "pgdump", "-k", "t.name", "dump.sql", "out/out"]),
+        Job("mysql", [*one, "--format", "mysqldump", "-k", "t.id:int", "mysql.sql", "out/out"]),
+        Job("paragraphs", [*one, "--format", "paragraphs", "-k", "Size:int", "paragraphs", "out/out"]),
+        Job("logs", [*one, "-m", "--format", "log", "--timezone", "+00:00", "--since", "2024-05-03", "--prefix-name",
+                     "-o", "out/out", "a.log", "b.log"]),
+        Job("minus", [*one, "--minus", "m0.txt", "--keep-order", "in.txt", "out/out"]),
+        Job("sum", [*two, "--sum", "amount", "-k", "name", "in.csv", "out/out"]),
+        Job("shuffle", [*one, "--shuffle", "--seed", "7", "in.txt", "out/out"]),
+        Job("index", [*codecs, "--index", "in.txt", "out/out.bgz"], ("out/out.bgz", "out/out.bgz.gzi")),
         Job("random", [*one, "-R", "--random-source", "in.u64", "in.txt", "out/out"]),
         Job("header", [*one, "--header", "1", "-k2", "--files0-from", "names", "-o", "out/out"]),
         Job("locale", [*one, "--locale", "-k2", "in.txt", "out/out"]),
@@ -185,10 +209,11 @@ class Runner:
             os.mkdir(os.path.join(self.folder, name))
 
     def run(self, job, environment):
-        # Variables that are not passed here cannot have an effect.
+        # Variables that are not passed here cannot have an effect. Arrow's module is left out, because OpenSSL, which
+        # is part of Arrow, waits for itself for ever if an allocation fails while it is loaded.
         settings = {name: os.environ[name] for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS") if name in os.environ}
         settings.update(PATH=os.environ["PATH"], LC_ALL="C.UTF-8", LD_PRELOAD=self.preload, FAIL_REPORT="report",
-                        TZDIR="zones")
+                        TZDIR="zones", GPUSORT_PARQUET_MODULE="none")
         settings.update(environment)
         try:
             done = subprocess.run([self.programs[job.program], *job.words], input=job.stdin or b"", capture_output=True,
@@ -272,6 +297,10 @@ class Runner:
         if code not in codes:
             raise Failure("exit %d" % code)
         for name in job.outputs:
+            if self.read(name) is None:
+                if name.endswith(".gzi") and code != 0 and " index" in err:
+                    continue
+                raise Failure("%s is gone" % name)
             mode = os.stat(os.path.join(self.folder, name)).st_mode & 0o777
             if mode != MODE:
                 raise Failure("the mode of %s is %o now" % (name, mode))
@@ -281,7 +310,7 @@ class Runner:
             self.judge_error(job, kind, error, err)
             news = "in place" in err
             for name in job.outputs:
-                if self.read(name) != OLD and not (news and self.read(name) == job.want[name]):
+                if self.read(name) not in (OLD, None) and not (news and self.read(name) == job.want[name]):
                     raise Failure("the old output %s is changed" % name)
         left = self.left(job)
         if job.resumes and (code != 0 or "was not ended" in err):
@@ -405,7 +434,8 @@ def main():
         for answer, names in sorted(answers.items()):
             print(len(names), *answer, "e.g.", names[0], sep=" | ")
         runs = "%d runs of %d jobs (seed %d)" % (len(faults), len(jobs), seed)
-        print("every_call: %s, failures made: %s" % (runs, ", ".join("%s %d" % item for item in injected.items())))
+        made = ", ".join("%s %d" % item for item in injected.items())
+        print("every_call: %s, faults made: %s; wrong answers: %d" % (runs, made, len(failures)))
         if failures:
             sys.exit(1)
     except Failure as failure:

@@ -9,6 +9,6 @@ if ! "$python" -c 'import ray' 2>/dev/null; then
   echo "SKIPPED: there is no Ray (tools/install-deps --tests): gpusort-ray"
   exit 77
 fi
-few=(alone own_cluster_dies no_node_left runs_node_dies tasks_die full_disk stopped two_at_once no_shared_node_dies)
+few=(alone own_cluster_dies runs_node_dies tasks_die stopped)
 few || few=()
 "$python" "$src/tests/cluster/ray_test.py" "$bin" "$src" "$work" ${few[@]+"${few[@]}"}

@@ -951,7 +951,7 @@ class OpenFile {
 };
 
 /// Memory for rows that is used again and again.
-struct RowBlock {
+struct RowBuffer {
   std::unique_ptr<unsigned char[]> bytes;
   std::size_t room = 0, size = 0;
 
@@ -1075,7 +1075,7 @@ class GroupDecoder {
   }
 
   /// Writes some of the rows into the block, or keeps them and writes references to them into the block.
-  void WritePart(std::size_t number, RowBlock& block, Scratch& scratch) {
+  void WritePart(std::size_t number, RowBuffer& block, Scratch& scratch) {
     const std::size_t first = rows_ * number / write_parts_, count = rows_ * (number + 1) / write_parts_ - first;
     const std::uint64_t bytes = FindSizes(rows_shape_, first, count, scratch.values, scratch.sizes);
     const KeptRows::Room room = plan_.store != nullptr ? plan_.store->Take(bytes) : KeptRows::Room{};
@@ -1275,8 +1275,8 @@ class ParquetDecoder : public RowDecoder {
     enum : std::uint8_t { kOpening, kIdle, kReading, kWriting, kDone } phase = kOpening;
     // Threads take the parts [next, parts) of the phase, and `running` threads work on the phase.
     std::size_t next = 0, parts = 0, running = 0;
-    std::vector<RowBlock> made;  ///< the blocks of this step
-    std::deque<RowBlock> blocks;
+    std::vector<RowBuffer> made;  ///< the blocks of this step
+    std::deque<RowBuffer> blocks;
     std::exception_ptr failure;
     bool ended() const { return phase == kDone && running == 0; }
   };
@@ -1446,7 +1446,7 @@ class ParquetDecoder : public RowDecoder {
     if (--unit.running > 0 || unit.next < unit.parts) return;
     unit.next = unit.parts = 0;
     if (unit.failure) return End(lock, unit, unit.failure);
-    for (RowBlock& block : unit.made) {
+    for (RowBuffer& block : unit.made) {
       waiting_bytes_ += block.size;
       unit.blocks.push_back(std::move(block));
     }
@@ -1477,7 +1477,7 @@ class ParquetDecoder : public RowDecoder {
   StepPlan plan_;
   std::vector<std::uint64_t> group_bytes_;  ///< GroupBytes() of each row group
   bool started_ = false;
-  RowBlock block_;
+  RowBuffer block_;
   std::size_t block_taken_ = 0;
   GroupDecoder::Scratch scratch_;  ///< for the caller's thread
   std::mutex mutex_;
@@ -1488,7 +1488,7 @@ class ParquetDecoder : public RowDecoder {
   std::deque<std::shared_ptr<Unit>> units_;  ///< the row groups in memory, in their order
   std::uint64_t waiting_bytes_ = 0;          ///< the size of the rows that wait for the caller
   std::uint64_t measured_ = 0;               ///< the most memory that a row group has taken so far
-  std::vector<RowBlock> spare_;
+  std::vector<RowBuffer> spare_;
   Threads workers_;  // its threads end before the other members are destroyed
 };
 
