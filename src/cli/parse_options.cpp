@@ -624,7 +624,8 @@ std::string MisnamedOutput(const JobSpec& spec) {
   const std::string get = InQuotes(output) + " gets ";
   if (const FormatRow* const row = FormatOfFile(name)) {
     if (spec.source.table && spec.source.table->name == row->name) return "";
-    if (IsColumnFile(spec.target.codec)) return "";  // the name of the output has told the codec
+    // The name of the output has told which codec of Arrow to write.
+    if (IsColumnFile(spec.target.codec) && IsColumnFile(row->codec)) return "";
     if (!SortsLines(spec.source)) {
       const std::string has = spec.source.table ? spec.source.table->name + " records" : "binary records";
       return get + has + ", as the input has them: gpusort converts nothing";

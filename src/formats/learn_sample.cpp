@@ -506,8 +506,8 @@ class Learner {
     return log_->shapes.size();
   }
 
-  /// What stands after a clock: nothing of interest, an offset from UTC for certain, four digits that can be such an
-  /// offset, or a number that cannot.
+  /// What stands after a clock: nothing of interest, an offset from UTC for certain, two or four digits that can be such
+  /// an offset, or a number that cannot.
   enum class AfterClock : std::uint8_t { kOther, kZone, kOffset, kNumber };
   /// Returns what `text` begins with. `fraction` is true if the clock has a fraction of a second.
   static AfterClock KindAfterClock(std::string_view text, bool fraction) {
@@ -519,7 +519,12 @@ class Learner {
     const std::size_t digits = reader.digits();
     const std::string_view rest = reader.rest().substr(digits);
     if (digits == 0 || (!rest.empty() && (IsLetterOrDigit(rest[0]) || rest[0] == '-'))) return AfterClock::kOther;
-    if (digits == 2 && blank) return AfterClock::kOther;
+    if (digits == 2 && blank) {
+      if (rest.starts_with(':')) return AfterClock::kOther;
+      if (rest.starts_with(" [")) return AfterClock::kZone;  // as PostgreSQL writes it
+      const bool zone = CanBeHoursOfZone(text) && reader.TakeNumber(digits) <= kMostEast / kHour;
+      return zone ? AfterClock::kOffset : AfterClock::kNumber;
+    }
     if (digits == 2) return reader.TakeNumber(digits) <= kMostEast / kHour ? AfterClock::kZone : AfterClock::kNumber;
     if (digits == 3 && fraction) return AfterClock::kZone;  // minutes, as in Db2
     if (digits != 4) return AfterClock::kNumber;
@@ -564,11 +569,13 @@ class Learner {
           break;
         case AfterClock::kOffset: {
           if (offsets++ == 0) offset_line = line;
-          const std::string_view value = text.substr(text.starts_with(' '), 5);
+          constexpr std::string_view kFarWest[] = {"-1000", "-1100", "-1200"};
+          std::string_view value = text.substr(text.starts_with(' '));
+          value = value.substr(0, 1 + TextReader{value.data() + 1, value.data() + value.size()}.digits());
           values.insert(value);
           plus |= value[0] == '+';
           certain |= plus || value[1] == '0';
-          unknown |= value[0] == '-' && value[1] != '0' && value != "-1000" && value != "-1100" && value != "-1200";
+          unknown |= value[0] == '-' && value[1] != '0' && std::ranges::find(kFarWest, value) == std::end(kFarWest);
         }
       }
     }

@@ -12,6 +12,7 @@
 // %z     a zone, perhaps after a blank, or nothing
 // %Z     a zone
 // %-     nothing, but no year may follow
+// %W     a blank and a word in capitals, which is no zone that is known here
 // %N     10, 13, 16 or 19 digits that count seconds or parts of them since 1970, from 1990 to 2100; also 1.7954718e+09
 // %f     '.' and digits, or nothing
 // %T     a TAI64 or TAI64N label                  %L     a capital letter
@@ -83,6 +84,7 @@ constexpr TimeForm kForms[] = {
     {"day. month year", "%w%e. %b%, %Y%^%@%z"},
     {"day month year of two digits", "%w%e %b %y%^%#%z"},
     {"day month clock year", "%w%e %b%^%#%z %C%z"},
+    {"day month clock year, with another word for the zone", "%w%e %b%^%#%W %C"},
     {"month day year", "%w%b %e%, %Y%^%@%z"},
     {"month-day-year, month by name", "%b-%d-%Y%^%@%z"},
     {"month/day/year, month by name", "%b/%d/%Y%^%@%z"},
@@ -94,6 +96,7 @@ constexpr TimeForm kForms[] = {
     {"numbered month in Chinese or Japanese, day", "%m月 %e%^%#%z%-"},
     {"numbered month in Korean, day", "%m월 %e%^%#%z%-"},
     {"ctime", "%w%b %e%^%#%z %C%z"},
+    {"ctime with another word for the zone", "%w%b %e%^%#%W %C"},
     {"syslog", "%w%b %e%^%#%z%-"},
     {"monit", "%Z %b %e %#"},
     {"day month", "%w%e %b%^%#%z%-"},
@@ -299,25 +302,42 @@ bool TakePlace(TextReader& reader, TimeParts& parts) {
   return true;
 }
 
-/// Takes the hours of "GMT +1", as TIBCO writes them, and sets `offset`.
-void TakeHoursAfterGmt(TextReader& reader, std::optional<std::int64_t>& offset) {
-  constexpr std::int64_t kHour = 3600, kMost = 14;
+/// The bytes that may follow a zone that stands after a blank.
+constexpr std::string_view kAfterZone = " \t])},;:|>\"'";
+constexpr std::int64_t kMostEast = 14 * 3600;
+
+/// Takes the offset after "GMT" or "UTC", and sets `offset`: "GMT+01:00" of Java, "GMT+5:30" and "GMT+3" of JavaScript,
+/// "GMT +1" of TIBCO. Takes nothing if no offset follows. Returns false if a sign follows, and no offset.
+bool TakeOffsetAfterUtc(TextReader& reader, std::optional<std::int64_t>& offset) {
   TextReader hours = reader;
-  if (!hours.Take(' ') || (!hours.Is('+') && !hours.Is('-'))) return;
+  const bool blank = hours.Take(' ');
+  if (!hours.Is('+') && !hours.Is('-')) return true;
   const bool west = hours.TakeSign();
   const std::size_t digits = hours.digits();
-  if (digits == 0 || digits > 2) return;
-  const std::int64_t east = hours.TakeNumber(digits);
-  if (east > kMost || (!hours.done() && !IsBlankChar(*hours.at))) return;
+  std::int64_t east = 0;
+  if (digits == 4) {
+    east = hours.TakeNumber(2) * 60 + hours.TakeNumber(2);
+  } else if (digits == 1 || digits == 2) {
+    east = hours.TakeNumber(digits) * 60;
+    TextReader minutes = hours;
+    if (minutes.Take(':') && minutes.digits() == 2) {
+      east += minutes.TakeNumber(2);
+      hours = minutes;
+    }
+  } else {
+    return blank;
+  }
+  if (east * 60 > kMostEast || (!hours.done() && kAfterZone.find(*hours.at) == kAfterZone.npos)) return blank;
   reader = hours;
-  offset = (west ? -east : east) * kHour;
+  offset = (west ? -east : east) * 60;
+  return true;
 }
 
 /// Skips a zone at the front, or after a blank, if there is one, and sets its seconds east of UTC. Any text may follow
 /// the time of a log, so only words in capitals that are names of zones, and numbers that are offsets, count as zones.
 void TakeZoneOfLog(TextReader& reader, TimeParts& parts) {
   constexpr std::string_view kWords[] = {"ACT", "CAST", "CAT", "EAT", "MET", "MUST", "PET", "RET", "TOT", "WIT"};
-  constexpr std::int64_t kMost = 14 * 3600, kQuarter = 15 * 60;
+  constexpr std::int64_t kQuarter = 15 * 60;
   TextReader zone = reader;
   const bool blank = zone.Take(' ');
   if (zone.done()) return;
@@ -328,8 +348,7 @@ void TakeZoneOfLog(TextReader& reader, TimeParts& parts) {
   if (rest[0] == '+' || rest[0] == '-') {
     before_letter = !blank && rest.size() > 3 && rest[3] == ':';  // Tivoli writes "10:10:01.123+01:00I-----"
     const std::size_t digits = TextReader{zone.at + 1, zone.end}.digits();
-    // After a blank, two digits are part of the text, unless they are written as in PostgreSQL's "-03 [77]".
-    if (blank && digits == 2 && !rest.substr(3).starts_with(':') && !rest.substr(3).starts_with(" [")) return;
+    if (blank && digits == 2 && !rest.substr(3).starts_with(':') && !CanBeHoursOfZone(rest)) return;
     if (digits == 3) {  // Db2 writes the offset in minutes, after a fraction; cron writes the number of a process
       if (parts.fraction.empty()) return;
       const bool minus = zone.TakeSign();
@@ -337,7 +356,7 @@ void TakeZoneOfLog(TextReader& reader, TimeParts& parts) {
     } else if (!TakeZone(zone, found) || !found) {
       return;
     }
-    if (std::abs(*found) > kMost || *found % kQuarter != 0) return;
+    if (std::abs(*found) > kMostEast || *found % kQuarter != 0) return;
   } else {
     const bool bracket = zone.Take('(');
     const char* const end = std::find_if(zone.at, zone.end, [](char c) { return c < 'A' || c > 'Z'; });
@@ -349,15 +368,12 @@ void TakeZoneOfLog(TextReader& reader, TimeParts& parts) {
     }
     if (std::ranges::find(kWords, name) != std::end(kWords) || !TakeZone(zone, found) || !found) return;
     if (!name.empty() && zone.at != end) return;
-    // Java and JavaScript write "GMT+01:00".
-    if (*found == 0 && (zone.Is('+') || zone.Is('-')) && (!TakeZone(zone, found) || !found)) return;
-    if (name == "GMT") TakeHoursAfterGmt(zone, found);
+    if (*found == 0 && (name == "GMT" || !zone.Is(' ')) && !TakeOffsetAfterUtc(zone, found)) return;
     word = ZoneWordOf(name);
     if (word != 0 && FactsOf(word).east != *found) word = 0;
     if (bracket && !zone.Take(')')) return;
     // "CET-fw01" and "est.example.org" are names of hosts and not zones.
-    constexpr std::string_view kAfter = " \t])},;:|>\"'";
-    if (blank && !zone.done() && kAfter.find(*zone.at) == kAfter.npos) return;
+    if (blank && !zone.done() && kAfterZone.find(*zone.at) == kAfterZone.npos) return;
   }
   if (!zone.done() && IsLetterOrDigit(*zone.at) && (IsDigit(*zone.at) || !before_letter)) return;
   reader = zone;
@@ -714,6 +730,12 @@ bool TakeElement(char letter, TextReader& reader, TimeParts& parts) {
       return true;
     case 'x':
       return TakeConfigurationManager(reader, parts);
+    case 'W': {
+      if (!reader.Take(' ')) return false;
+      const char* const begin = reader.at;
+      while (!reader.done() && *reader.at >= 'A' && *reader.at <= 'Z') ++reader.at;
+      return reader.at - begin >= 2 && reader.at - begin <= 5;
+    }
     case 'z':
       TakeZoneOfLog(reader, parts);
       return true;
@@ -799,6 +821,13 @@ FormFront FrontOf(std::string_view format) {
     front.next = format[2];
   }
   return front;
+}
+
+bool CanBeHoursOfZone(std::string_view rest) {
+  const std::string_view after = rest.substr(3);
+  TextReader year{after.data(), after.data() + after.size()};
+  if (after.starts_with(" [") || (year.Take(' ') && year.digits() == 4)) return true;
+  return (rest[0] == '+' || rest[1] == '0') && (after.empty() || kAfterZone.find(after[0]) != kAfterZone.npos);
 }
 
 bool TakeLogTime(std::string_view format, TextReader& reader, TimeParts& parts) {

@@ -235,10 +235,11 @@ std::int64_t LogsFormat::LatestOf(std::uint64_t input) const {
   // example for logs from another time zone. gzip notes the time of the file that it compresses.
   struct stat facts;
   const std::string& path = inputs_.at(input);
-  if (path != "-" && ::stat(path.c_str(), &facts) != 0) {
+  const bool found = path != "-" && ::stat(path.c_str(), &facts) == 0;
+  if (path != "-" && !found && errno != ENOENT) {  // a file that is read may be removed meanwhile
     throw Error(ErrorCode::kIo, FileMessage("cannot find out when the file was changed", path, errno));
   }
-  if (path == "-" || !S_ISREG(facts.st_mode)) return zone_.ToLocal(std::time(nullptr) + kDay);
+  if (!found || !S_ISREG(facts.st_mode)) return zone_.ToLocal(std::time(nullptr) + kDay);
   const std::int64_t changed = facts.st_mtim.tv_sec, member = GzipTimeOf(path, facts.st_size);
   return zone_.ToLocal((member != 0 ? std::min(member, changed) : changed) + kDay);
 }

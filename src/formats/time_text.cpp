@@ -215,14 +215,27 @@ std::optional<Instant> ParseApache(TextReader reader) {
   return InstantOf(civil, clock, offset, word);
 }
 
-/// Reads digits that count time since 1970. `reader` holds `digits` digits and perhaps a fraction.
+/// Reads digits that count time since 1970. `reader` holds `digits` digits and perhaps a fraction, which an exponent may
+/// follow, as in "1.7954718e+09".
 std::optional<Instant> ParseCount(TextReader reader, std::size_t digits, bool minus) {
   const std::size_t behind = digits <= 10 ? 0 : digits <= 14 ? 3 : digits <= 17 ? 6 : 9;
-  const std::int64_t seconds = reader.TakeNumber(digits - behind);
+  std::int64_t seconds = reader.TakeNumber(digits - behind);
   if (behind > 0 || reader.done()) return MakeInstant(seconds, reader.rest(), minus);
   ++reader.at;
-  if (reader.done() || reader.digits() != reader.rest().size()) return std::nullopt;
-  return MakeInstant(seconds, reader.rest(), minus);
+  const std::string_view fraction = reader.rest().substr(0, reader.digits());
+  reader.at += fraction.size();
+  std::size_t exponent = 0;
+  if (reader.Take('e') || reader.Take('E')) {
+    constexpr std::size_t kMostSeconds = 10;
+    reader.Take('+');
+    const std::size_t size = reader.digits();
+    if (size == 0 || size > 2) return std::nullopt;
+    exponent = static_cast<std::size_t>(reader.TakeNumber(size));
+    if (digits + exponent > kMostSeconds) return std::nullopt;
+  }
+  if (fraction.empty() || !reader.done()) return std::nullopt;
+  for (std::size_t i = 0; i < exponent; ++i) seconds = seconds * 10 + (i < fraction.size() ? fraction[i] - '0' : 0);
+  return MakeInstant(seconds, fraction.substr(std::min(exponent, fraction.size())), minus);
 }
 
 /// How a letter of a format reads a number. `most` is the maximum number of digits; 0: the letter reads no number.

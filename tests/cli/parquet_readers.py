@@ -742,8 +742,43 @@ def long_values(case, rng):
     case.sort([save(case, pa.table({"s": texts, "row": list(range(20))}), compression="zstd")], ["s"])
 
 
+def intervals(case, rng):
+    """DuckDB finds an interval in the output as in the input, whatever the Bloom filters of its files hold."""
+    if duckdb is None:
+        return
+    path = os.path.join(case.folder, "in.parquet")
+    duckdb.sql("select i, interval '24 hours' as t from range(4000) r(i)").write_parquet(path)
+    case.run("-k", "i:desc", "in.parquet", "out.parquet")
+    for name in ("in", "out"):
+        path = os.path.join(case.folder, f"{name}.parquet")
+        found = duckdb.sql(f"select count(*) from '{path}' where t = interval '24 hours'").fetchall()
+        if found != [(4000,)]:
+            raise Wrong(f"DuckDB finds {found} intervals in {name}.parquet")
+
+
+def wide_integers(case, rng):
+    """Integers of 128 bits of polars are bytes for Parquet, in an order that is not theirs."""
+    if polars is None:
+        return
+    for kind in (polars.Int128, polars.UInt128):
+        frame = polars.DataFrame({"i": polars.Series([2**100, 1, None, 256], dtype=kind), "k": [4, 3, 2, 1]})
+        frame.write_parquet(os.path.join(case.folder, "in.parquet"))
+        case.run("-k", "k", "in.parquet", "out.parquet")
+        if not polars.read_parquet(os.path.join(case.folder, "out.parquet")).equals(frame.reverse()):
+            raise Wrong("other rows")
+        for words in (["-k", "i"], []):
+            if "unknown Arrow type" not in case.run(*words, "in.parquet", "no.parquet", code=2):
+                raise Wrong("the message does not name the type")
+
+
+def misnamed_output(case, rng):
+    said = case.run("-k", "k", save(case, numbers(rng, 10)), "out.csv")
+    if "'out.csv' gets parquet records" not in said:
+        raise Wrong(f"nothing is said of the name: {said}")
+
+
 # The names of cases that take longer than the others come last.
-NAMED = [pages_v1, pages_v2, no_dictionary, fallback, int96, row_groups_of_one_row, no_rows, no_row_groups, no_columns,
+NAMED = [intervals, wide_integers, misnamed_output, pages_v1, pages_v2, no_dictionary, fallback, int96, row_groups_of_one_row, no_rows, no_row_groups, no_columns,
          many_columns, nulls_everywhere, floats, nested, field_ids, names, several, merge, long_values, each_type, codecs,
          writers]
 

@@ -1,8 +1,11 @@
 // Decodes a Parquet file into rows. Several threads decode row groups, and the caller gets the rows in their order.
 #include <arrow/buffer.h>
 #include <arrow/io/memory.h>
+#include <arrow/ipc/dictionary.h>
+#include <arrow/ipc/reader.h>
 #include <arrow/memory_pool.h>
 #include <arrow/result.h>
+#include <arrow/util/base64.h>
 #include <arrow/util/compression.h>
 #include <parquet/column_page.h>
 #include <parquet/column_reader.h>
@@ -21,6 +24,7 @@
 #include <limits>
 #include <mutex>
 #include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -225,6 +229,18 @@ RowColumn DescribeColumn(const parquet::ColumnDescriptor& descriptor) {
   }
   column.shape += RowColumn::kIdsFollow + ids;
   return column;
+}
+
+/// Returns true if the Arrow schema that the writer has stored in the footer cannot be read.
+bool HasUnreadableArrowSchema(const parquet::FileMetaData& metadata) {
+  const auto& pairs = metadata.key_value_metadata();
+  const int at = pairs != nullptr ? pairs->FindKey("ARROW:schema") : -1;
+  if (at < 0) return false;
+  const arrow::Result<std::string> bytes = arrow::util::base64_decode(pairs->value(at));
+  if (!bytes.ok()) return true;
+  arrow::io::BufferReader reader(std::make_shared<arrow::Buffer>(*bytes));
+  arrow::ipc::DictionaryMemo dictionaries;
+  return !arrow::ipc::ReadSchema(&reader, &dictionaries).ok();
 }
 
 /// Returns for each definition level of a column how many of the lists around a value have an element.
@@ -836,7 +852,22 @@ class OpenFile {
 
   void Describe() {
     const parquet::SchemaDescriptor& schema = *metadata_->schema();
-    for (int i = 0; i < schema.num_columns(); ++i) schema_.columns.push_back(DescribeColumn(*schema.Column(i)));
+    const auto is_16_bytes = [](const parquet::ColumnDescriptor& column) {
+      return column.physical_type() == parquet::Type::FIXED_LEN_BYTE_ARRAY && column.type_length() == 16 &&
+             column.logical_type()->is_none();
+    };
+    std::optional<bool> unreadable;
+    for (int i = 0; i < schema.num_columns(); ++i) {
+      RowColumn& column = schema_.columns.emplace_back(DescribeColumn(*schema.Column(i)));
+      if (!is_16_bytes(*schema.Column(i))) continue;
+      if (!unreadable) unreadable = HasUnreadableArrowSchema(*metadata_);
+      if (!*unreadable) continue;
+      // polars writes integers of 128 bits so, little-endian. Only its Arrow schema has their type, which Arrow cannot
+      // read.
+      column.order = RowColumn::Order::kNone;
+      column.type = RowColumn::Type::kNone;
+      column.type_text += " of an unknown Arrow type (an integer of 128 bits of polars has such a type)";
+    }
     if (schema.num_columns() == 0 && metadata_->num_rows() > 0) {
       throw Refusal{"it has rows without columns, so there is nothing to sort"};
     }

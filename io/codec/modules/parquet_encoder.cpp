@@ -204,7 +204,9 @@ class ParquetEncoder : public RowEncoder {
           builder.encoding(path, *kept);
         }
       }
-      if (chunk->bloom_filter_offset()) builder.enable_bloom_filter(path, filter);
+      // DuckDB normalises intervals before it looks for them in a filter.
+      const bool interval = metadata.schema()->Column(i)->converted_type() == parquet::ConvertedType::INTERVAL;
+      if (chunk->bloom_filter_offset() && !interval) builder.enable_bloom_filter(path, filter);
       for (const parquet::PageEncodingStats& pages : chunk->encoding_stats()) {
         if (pages.page_type == parquet::PageType::DATA_PAGE_V2) {
           builder.data_page_version(parquet::ParquetDataPageVersion::V2);
