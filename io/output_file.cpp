@@ -398,9 +398,11 @@ void OutputFile::Publish(std::uint64_t total_bytes, bool sync) {
   }
 }
 
-void OutputFile::RemoveOld() {
-  if (!in_place_.empty() || on_old_ == OldFile::kKeep) return;
-  if (calls_.Unlink(directory_fd_.get(), name_.c_str()) != 0 && errno != ENOENT) file_->Fail("remove", 0, 0, errno);
+bool OutputFile::RemoveOld() {
+  if (!in_place_.empty() || on_old_ == OldFile::kKeep) return false;
+  if (calls_.Unlink(directory_fd_.get(), name_.c_str()) == 0) return true;
+  if (errno != ENOENT) file_->Fail("remove", 0, 0, errno);
+  return false;
 }
 
 void RemoveHiddenOutput() noexcept {

@@ -82,8 +82,9 @@ class OutputFile {
   /// - After success, all signals stay blocked in the calling thread.
   void Publish(std::uint64_t total_bytes, bool sync);
   /// Removes the file that Publish would replace, so that Publish makes a new name. Does nothing for an output that is
-  /// written in place (see in_place()) or with OldFile::kKeep. Call Complete before this.
-  void RemoveOld();
+  /// written in place (see in_place()) or with OldFile::kKeep. Returns true if a file was removed. Call Complete before
+  /// this.
+  bool RemoveOld();
   /// Returns the rights and attributes of the replaced file that the new file could not get, each with the reason:
   /// "user.origin: EPERM (...)".
   const std::vector<std::string>& lost() const { return lost_; }

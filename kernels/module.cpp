@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
+#include <libintl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -106,7 +107,7 @@ const void* Module::Load() const {
     const std::string why = text != nullptr ? text : path;
     // If memory is refused, glibc's loader does not see the error number of malloc. Its message then has no reason, or
     // the reason of an earlier failure: usually that a file does not exist.
-    const std::string unopened = file + ": cannot open shared object file";
+    const std::string unopened = file + ": " + ::dgettext("libc", "cannot open shared object file");
     if ((why == unopened || why == unopened + ": " + std::strerror(ENOENT)) && ::access(file.c_str(), F_OK) == 0) {
       throw std::bad_alloc();
     }

@@ -277,15 +277,14 @@ void Output::Publish(bool sync) {
 
 void Output::PublishWithIndex(bool sync) {
   // An index that does not fit the output is worse than none, so an index never stands beside the other output.
-  index_->file().RemoveOld();
   const std::string name = EscapeName(file_->path());
-  std::string state = "; " + name + " has no index now";
+  std::string state = index_->file().RemoveOld() ? "; " + name + " has no index now" : "";
   try {
     file_->Publish(stored_, sync);
     state = "; the output " + name + " is in place, but its index is not";
     index_->file().Publish(index_->bytes(), sync);
   } catch (const Error& error) {
-    if (std::error_code unknown; !std::filesystem::exists(file_->path(), unknown) && !unknown) throw;
+    if (state.empty()) throw;
     throw Error(error.code(), error.what() + state + ": bgzip -r " + name + " makes the index");
   }
 }

@@ -53,7 +53,10 @@ class Learner {
     if (groups_) candidates_.KeepFront();
     if (!given_) candidates_.Weed(!w3c_);
     TakeBest();
-    for (TimeShape& shape : log_->shapes) DropNumbers(shape);
+    for (TimeShape& shape : log_->shapes) {
+      LearnHours(shape);
+      DropNumbers(shape);
+    }
     AnnounceJumps();
     AnnounceLocalTimes();
     AnnounceEarlier();
@@ -440,7 +443,7 @@ class Learner {
   /// before, in and after a block grow, perhaps after a change of the zone.
   void AnnounceJumps() {
     constexpr std::int64_t kDay = 86400, kHours = 7200, kJitter = 300;
-    if (given_ || groups_ || announced_ || log_->shapes.size() < 2) return;
+    if (given_ || groups_ || announced_ || log_->shapes.empty()) return;
     struct Block {
       std::size_t shape = 0, line = 0;
       std::int64_t least = 0, most = 0, first = 0, last = 0;
@@ -453,6 +456,11 @@ class Learner {
     };
     std::vector<Block> blocks;
     std::vector<Order> orders(log_->shapes.size() + 1);
+    struct Line {
+      std::int64_t seconds;
+      std::size_t shape, line;
+    };
+    std::vector<Line> lines;
     LogTimeReader reader;
     for (std::size_t i = 0; i < std::min(sample_.lines.size(), in_order()); ++i) {
       if (!found_[i]) continue;
@@ -460,6 +468,7 @@ class Learner {
       if (!time.instant || time.lacks_date) continue;
       const std::size_t shape = ShapeIn(sample_.lines[i]);
       const std::int64_t seconds = time.instant->seconds;
+      lines.push_back({seconds, shape, i});
       Order& order = orders[shape];
       order.steps += order.last.has_value();
       order.back += order.last && seconds < *order.last;
@@ -470,6 +479,18 @@ class Learner {
       block.least = std::min(block.least, seconds);
       block.most = std::max(block.most, seconds);
       block.last = seconds;
+    }
+    // A single line may have the form of the lines around it.
+    for (std::size_t i = 1; i + 1 < lines.size(); ++i) {
+      const Line &before = lines[i - 1], &line = lines[i], &after = lines[i + 1];
+      if (before.shape != line.shape || after.shape != line.shape || !orders[line.shape].grows()) continue;
+      if (after.seconds < before.seconds - kJitter || after.seconds > before.seconds + kDay) continue;
+      if (line.seconds >= before.seconds - kDay - kHours && line.seconds <= after.seconds + kDay + kHours) continue;
+      Announce(
+          "a line has another time than the lines around it and was taken for a record: if it is a part of another "
+          "record, --time FORMAT gives the form of those that begin records",
+          sample_.lines[line.line]);
+      return;
     }
     struct Jump {
       std::int64_t in = std::numeric_limits<std::int64_t>::max(), out = in;
@@ -506,8 +527,8 @@ class Learner {
     return log_->shapes.size();
   }
 
-  /// What stands after a clock: nothing of interest, an offset from UTC for certain, two or four digits that can be such
-  /// an offset, or a number that cannot.
+  /// What stands after a clock: nothing of interest, an offset from UTC for certain, four digits that can be such an
+  /// offset, or a number that cannot.
   enum class AfterClock : std::uint8_t { kOther, kZone, kOffset, kNumber };
   /// Returns what `text` begins with. `fraction` is true if the clock has a fraction of a second.
   static AfterClock KindAfterClock(std::string_view text, bool fraction) {
@@ -519,12 +540,7 @@ class Learner {
     const std::size_t digits = reader.digits();
     const std::string_view rest = reader.rest().substr(digits);
     if (digits == 0 || (!rest.empty() && (IsLetterOrDigit(rest[0]) || rest[0] == '-'))) return AfterClock::kOther;
-    if (digits == 2 && blank) {
-      if (rest.starts_with(':')) return AfterClock::kOther;
-      if (rest.starts_with(" [")) return AfterClock::kZone;  // as PostgreSQL writes it
-      const bool zone = CanBeHoursOfZone(text) && reader.TakeNumber(digits) <= kMostEast / kHour;
-      return zone ? AfterClock::kOffset : AfterClock::kNumber;
-    }
+    if (digits == 2 && blank) return AfterClock::kOther;
     if (digits == 2) return reader.TakeNumber(digits) <= kMostEast / kHour ? AfterClock::kZone : AfterClock::kNumber;
     if (digits == 3 && fraction) return AfterClock::kZone;  // minutes, as in Db2
     if (digits != 4) return AfterClock::kNumber;
@@ -533,6 +549,50 @@ class Learner {
       return AfterClock::kNumber;
     }
     return blank && rest.starts_with(']') ? AfterClock::kZone : AfterClock::kOffset;  // as web servers write it
+  }
+
+  /// Two digits after a blank and a sign, as in "10:00:03 -03", may be the hours of a zone or text. They are hours if most
+  /// times have them, all are possible, and there is one value, or two with an hour between them when the clocks change.
+  /// Announces what is not certain.
+  void LearnHours(TimeShape& shape) {
+    constexpr std::string_view kZone = "%z", kNoYear = "%-";
+    constexpr std::size_t kSure = 10;
+    constexpr int kMostWest = 12, kMostEast = 14;
+    std::size_t size = shape.format.size();
+    if (shape.kind != TimeShape::kKnown) return;
+    if (shape.format.ends_with(kNoYear)) size -= kNoYear.size();
+    if (!std::string_view(shape.format).substr(0, size).ends_with(kZone)) return;
+    TimeShape without = shape;
+    without.format.erase(size - kZone.size(), kZone.size());
+    std::size_t times = 0, count = 0;
+    std::set<int> values;
+    std::string_view first;
+    for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
+      const std::string_view line = sample_.lines[i];
+      TimeParts parts;
+      const char* const end = found_[i] ? TakeShape(without, line, parts) : nullptr;
+      if (end == nullptr) continue;
+      ++times;
+      const std::string_view text(end, static_cast<std::size_t>(line.data() + line.size() - end));
+      if (text.size() < 4 || text[0] != ' ' || (text[1] != '+' && text[1] != '-')) continue;
+      TextReader reader{text.data() + 2, text.data() + text.size()};
+      if (reader.digits() != 2) continue;
+      const int number = static_cast<int>(reader.TakeNumber(2));
+      const std::string_view after = reader.rest();
+      if (after.starts_with(':')) continue;
+      const bool west = text[1] == '-';
+      if (number > (west ? kMostWest : kMostEast)) return;
+      if (!after.empty() && kAfterZone.find(after[0]) == kAfterZone.npos) return;
+      if (count++ == 0) first = line;
+      values.insert(west ? -number : number);
+    }
+    if (count == 0 || 2 * count < times || values.size() > 2) return;
+    if (*values.rbegin() - *values.begin() > 1) return;
+    const bool sure = count >= kSure;
+    if (!sure && (values.size() == 2 || *values.begin() <= -10)) return;
+    shape.format.replace(size - kZone.size(), kZone.size(), "%o");
+    if (sure) return;
+    Announce("numbers after the times were taken for the hours of zones: --time without %z takes them for text", first);
   }
 
   /// Numbers such as "-1015" directly after the times may be offsets from UTC or, as in the log of cron, numbers of
@@ -569,13 +629,11 @@ class Learner {
           break;
         case AfterClock::kOffset: {
           if (offsets++ == 0) offset_line = line;
-          constexpr std::string_view kFarWest[] = {"-1000", "-1100", "-1200"};
-          std::string_view value = text.substr(text.starts_with(' '));
-          value = value.substr(0, 1 + TextReader{value.data() + 1, value.data() + value.size()}.digits());
+          const std::string_view value = text.substr(text.starts_with(' '), 5);
           values.insert(value);
           plus |= value[0] == '+';
           certain |= plus || value[1] == '0';
-          unknown |= value[0] == '-' && value[1] != '0' && std::ranges::find(kFarWest, value) == std::end(kFarWest);
+          unknown |= value[0] == '-' && value[1] != '0' && value != "-1000" && value != "-1100" && value != "-1200";
         }
       }
     }

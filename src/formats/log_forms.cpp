@@ -3,7 +3,7 @@
 // %y     a year of two digits                     %m %d  a month, a day: one or two digits
 // %e     a day, perhaps after a blank             %j     a day of the year: three digits
 // %V %u  an ISO week, a day of it                 %b     the name of a month, perhaps with a point
-// %w     the name of a weekday and its separator, or nothing
+// %w     the name of a weekday and its separator, or nothing; %v: not nothing
 // %^     separators between date and clock        %,     a comma, or nothing
 // %#     a clock: hour, minute, second, perhaps a fraction, perhaps AM or PM
 // %J     a clock hh.mm.ss and the number of a job of JES2
@@ -12,7 +12,8 @@
 // %z     a zone, perhaps after a blank, or nothing
 // %Z     a zone
 // %-     nothing, but no year may follow
-// %W     a blank and a word in capitals, which is no zone that is known here
+// %o     the same as %z, and two digits after a blank and a sign are the hours of a zone, too: " -03"
+// %W     a blank and a word in capitals that is neither a zone nor a level
 // %N     10, 13, 16 or 19 digits that count seconds or parts of them since 1970, from 1990 to 2100; also 1.7954718e+09
 // %f     '.' and digits, or nothing
 // %T     a TAI64 or TAI64N label                  %L     a capital letter
@@ -83,8 +84,8 @@ constexpr TimeForm kForms[] = {
     {"day month year", "%w%e %b%, %Y%^%@%z"},
     {"day. month year", "%w%e. %b%, %Y%^%@%z"},
     {"day month year of two digits", "%w%e %b %y%^%#%z"},
-    {"day month clock year", "%w%e %b%^%#%z %C%z"},
-    {"day month clock year, with another word for the zone", "%w%e %b%^%#%W %C"},
+    {"day month clock year", "%w%e %b%^%#%o %C%z"},
+    {"day month clock year, with another word for the zone", "%v%e %b%^%#%W %C"},
     {"month day year", "%w%b %e%, %Y%^%@%z"},
     {"month-day-year, month by name", "%b-%d-%Y%^%@%z"},
     {"month/day/year, month by name", "%b/%d/%Y%^%@%z"},
@@ -95,8 +96,8 @@ constexpr TimeForm kForms[] = {
     {"numbered month in Korean, day, year", "%m월 %e%, %Y%^%@%z"},
     {"numbered month in Chinese or Japanese, day", "%m月 %e%^%#%z%-"},
     {"numbered month in Korean, day", "%m월 %e%^%#%z%-"},
-    {"ctime", "%w%b %e%^%#%z %C%z"},
-    {"ctime with another word for the zone", "%w%b %e%^%#%W %C"},
+    {"ctime", "%w%b %e%^%#%o %C%z"},
+    {"ctime with another word for the zone", "%v%b %e%^%#%W %C"},
     {"syslog", "%w%b %e%^%#%z%-"},
     {"monit", "%Z %b %e %#"},
     {"day month", "%w%e %b%^%#%z%-"},
@@ -302,32 +303,37 @@ bool TakePlace(TextReader& reader, TimeParts& parts) {
   return true;
 }
 
-/// The bytes that may follow a zone that stands after a blank.
-constexpr std::string_view kAfterZone = " \t])},;:|>\"'";
-constexpr std::int64_t kMostEast = 14 * 3600;
-
-/// Takes the offset after "GMT" or "UTC", and sets `offset`: "GMT+01:00" of Java, "GMT+5:30" and "GMT+3" of JavaScript,
-/// "GMT +1" of TIBCO. Takes nothing if no offset follows. Returns false if a sign follows, and no offset.
-bool TakeOffsetAfterUtc(TextReader& reader, std::optional<std::int64_t>& offset) {
+/// Takes the hours of "GMT +1", as TIBCO writes them, and sets `offset`.
+void TakeHoursAfterGmt(TextReader& reader, std::optional<std::int64_t>& offset) {
+  constexpr std::int64_t kHour = 3600, kMost = 14;
   TextReader hours = reader;
-  const bool blank = hours.Take(' ');
-  if (!hours.Is('+') && !hours.Is('-')) return true;
+  if (!hours.Take(' ') || (!hours.Is('+') && !hours.Is('-'))) return;
   const bool west = hours.TakeSign();
   const std::size_t digits = hours.digits();
-  std::int64_t east = 0;
-  if (digits == 4) {
-    east = hours.TakeNumber(2) * 60 + hours.TakeNumber(2);
-  } else if (digits == 1 || digits == 2) {
-    east = hours.TakeNumber(digits) * 60;
-    TextReader minutes = hours;
-    if (minutes.Take(':') && minutes.digits() == 2) {
-      east += minutes.TakeNumber(2);
-      hours = minutes;
-    }
-  } else {
-    return blank;
+  if (digits == 0 || digits > 2) return;
+  const std::int64_t east = hours.TakeNumber(digits);
+  if (east > kMost || (!hours.done() && !IsBlankChar(*hours.at))) return;
+  reader = hours;
+  offset = (west ? -east : east) * kHour;
+}
+
+/// Takes the offset directly after "GMT" or "UTC": "GMT+01:00" of Java, "GMT+3" and "GMT+5:30" of JavaScript. Returns
+/// false if there is no such offset.
+bool TakeOffsetAfterUtc(TextReader& reader, std::optional<std::int64_t>& offset) {
+  constexpr std::int64_t kMost = 14 * 60, kQuarter = 15;
+  TextReader hours = reader;
+  const bool west = hours.TakeSign();
+  const std::size_t digits = hours.digits();
+  if (digits != 1 && digits != 2 && digits != 4) return false;
+  std::int64_t east = hours.TakeNumber(digits == 4 ? 2 : digits) * 60, minutes = 0;
+  TextReader more = hours;
+  if (digits == 4 || more.Take(':')) {
+    if (more.digits() != 2) return false;
+    minutes = more.TakeNumber(2);
+    hours = more;
   }
-  if (east * 60 > kMostEast || (!hours.done() && kAfterZone.find(*hours.at) == kAfterZone.npos)) return blank;
+  east += minutes;
+  if (minutes >= 60 || east > kMost || east % kQuarter != 0) return false;
   reader = hours;
   offset = (west ? -east : east) * 60;
   return true;
@@ -335,9 +341,10 @@ bool TakeOffsetAfterUtc(TextReader& reader, std::optional<std::int64_t>& offset)
 
 /// Skips a zone at the front, or after a blank, if there is one, and sets its seconds east of UTC. Any text may follow
 /// the time of a log, so only words in capitals that are names of zones, and numbers that are offsets, count as zones.
-void TakeZoneOfLog(TextReader& reader, TimeParts& parts) {
+/// After a blank, two digits count if `hours` is true, and as in PostgreSQL's "-03 [77]".
+void TakeZoneOfLog(TextReader& reader, TimeParts& parts, bool hours) {
   constexpr std::string_view kWords[] = {"ACT", "CAST", "CAT", "EAT", "MET", "MUST", "PET", "RET", "TOT", "WIT"};
-  constexpr std::int64_t kQuarter = 15 * 60;
+  constexpr std::int64_t kMost = 14 * 3600, kQuarter = 15 * 60;
   TextReader zone = reader;
   const bool blank = zone.Take(' ');
   if (zone.done()) return;
@@ -348,7 +355,8 @@ void TakeZoneOfLog(TextReader& reader, TimeParts& parts) {
   if (rest[0] == '+' || rest[0] == '-') {
     before_letter = !blank && rest.size() > 3 && rest[3] == ':';  // Tivoli writes "10:10:01.123+01:00I-----"
     const std::size_t digits = TextReader{zone.at + 1, zone.end}.digits();
-    if (blank && digits == 2 && !rest.substr(3).starts_with(':') && !CanBeHoursOfZone(rest)) return;
+    const bool number = blank && digits == 2 && !rest.substr(3).starts_with(':') && !rest.substr(3).starts_with(" [");
+    if (number && (!hours || (rest.size() > 3 && kAfterZone.find(rest[3]) == kAfterZone.npos))) return;
     if (digits == 3) {  // Db2 writes the offset in minutes, after a fraction; cron writes the number of a process
       if (parts.fraction.empty()) return;
       const bool minus = zone.TakeSign();
@@ -356,7 +364,7 @@ void TakeZoneOfLog(TextReader& reader, TimeParts& parts) {
     } else if (!TakeZone(zone, found) || !found) {
       return;
     }
-    if (std::abs(*found) > kMostEast || *found % kQuarter != 0) return;
+    if (std::abs(*found) > kMost || *found % kQuarter != 0) return;
   } else {
     const bool bracket = zone.Take('(');
     const char* const end = std::find_if(zone.at, zone.end, [](char c) { return c < 'A' || c > 'Z'; });
@@ -368,7 +376,11 @@ void TakeZoneOfLog(TextReader& reader, TimeParts& parts) {
     }
     if (std::ranges::find(kWords, name) != std::end(kWords) || !TakeZone(zone, found) || !found) return;
     if (!name.empty() && zone.at != end) return;
-    if (*found == 0 && (name == "GMT" || !zone.Is(' ')) && !TakeOffsetAfterUtc(zone, found)) return;
+    if (*found == 0 && (zone.Is('+') || zone.Is('-'))) {
+      const bool utc = name == "GMT" || name == "UTC";
+      if (utc ? !TakeOffsetAfterUtc(zone, found) : !TakeZone(zone, found) || !found) return;
+    }
+    if (name == "GMT") TakeHoursAfterGmt(zone, found);
     word = ZoneWordOf(name);
     if (word != 0 && FactsOf(word).east != *found) word = 0;
     if (bracket && !zone.Take(')')) return;
@@ -694,6 +706,11 @@ bool TakeElement(char letter, TextReader& reader, TimeParts& parts) {
     case 'w':
       TakeWeekday(reader);
       return true;
+    case 'v': {
+      const char* const begin = reader.at;
+      TakeWeekday(reader);
+      return reader.at != begin;
+    }
     case '^':
       return TakeBetween(reader);
     case ',':
@@ -733,14 +750,21 @@ bool TakeElement(char letter, TextReader& reader, TimeParts& parts) {
     case 'W': {
       if (!reader.Take(' ')) return false;
       const char* const begin = reader.at;
+      TextReader zone = reader;
+      TakeZoneOfLog(zone, parts, false);
       while (!reader.done() && *reader.at >= 'A' && *reader.at <= 'Z') ++reader.at;
-      return reader.at - begin >= 2 && reader.at - begin <= 5;
+      const std::string_view word(begin, static_cast<std::size_t>(reader.at - begin));
+      constexpr std::string_view kLevels[] = {"INFO", "WARN", "ERROR", "DEBUG", "TRACE", "FATAL", "NOTE", "CRIT", "ERR"};
+      return zone.at == begin && word.size() >= 2 && word.size() <= 5 && std::ranges::find(kLevels, word) == std::end(kLevels);
     }
+    case 'o':
+      TakeZoneOfLog(reader, parts, true);
+      return true;
     case 'z':
-      TakeZoneOfLog(reader, parts);
+      TakeZoneOfLog(reader, parts, false);
       return true;
     case 'Z':
-      TakeZoneOfLog(reader, parts);
+      TakeZoneOfLog(reader, parts, false);
       return parts.offset.has_value();
     case 'N':
       return TakeCount(reader, parts);
@@ -785,7 +809,7 @@ bool MayBeMonth(std::string_view text) {
 
 FormFront FrontOf(std::string_view format) {
   FormFront front;
-  if (format.starts_with("%w")) {
+  if (format.starts_with("%w") || format.starts_with("%v")) {
     front.weekday = true;
     format.remove_prefix(2);
   }
@@ -821,13 +845,6 @@ FormFront FrontOf(std::string_view format) {
     front.next = format[2];
   }
   return front;
-}
-
-bool CanBeHoursOfZone(std::string_view rest) {
-  const std::string_view after = rest.substr(3);
-  TextReader year{after.data(), after.data() + after.size()};
-  if (after.starts_with(" [") || (year.Take(' ') && year.digits() == 4)) return true;
-  return (rest[0] == '+' || rest[1] == '0') && (after.empty() || kAfterZone.find(after[0]) != kAfterZone.npos);
 }
 
 bool TakeLogTime(std::string_view format, TextReader& reader, TimeParts& parts) {

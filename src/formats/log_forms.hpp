@@ -58,8 +58,7 @@ bool MayBeMonth(std::string_view text);
 /// - Returns false if there is no timestamp in this format. `reader` and `parts` are then undefined.
 bool TakeLogTime(std::string_view format, TextReader& reader, TimeParts& parts);
 
-/// Returns true if the two digits at the beginning of `rest`, after a blank and a sign, can be the hours of a zone: "-03",
-/// "+10", and before PostgreSQL's " [77]" or the year of ctime also "-10". `rest` begins with the sign.
-bool CanBeHoursOfZone(std::string_view rest);
+/// The bytes that may follow a zone which stands after a blank.
+inline constexpr std::string_view kAfterZone = " \t])},;:|>\"'";
 
 }  // namespace gpusort

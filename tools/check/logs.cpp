@@ -124,8 +124,35 @@ bool TakeClock(std::string_view& text, Stamp& stamp) {
   return IsPossible(stamp);
 }
 
+/// Returns true if the text begins with a blank and a year, and no further digit.
+bool YearFollows(std::string_view text) {
+  int year = 0;
+  return Take(text, " ") && TakeExactly(text, 4, year) && (text.empty() || !IsDigit(text[0]));
+}
+
+/// Reads the hours after GMT or UTC, and perhaps minutes: "GMT+3", "GMT+5:30", "GMT+0530".
+void TakeHoursAfterUtc(std::string_view& text, std::int64_t& east) {
+  std::string_view rest = text;
+  const bool west = Take(rest, "-");
+  int hour = 0, minute = 0;
+  if (!west && !Take(rest, "+")) return;
+  std::string_view four = rest;
+  if (TakeExactly(four, 2, hour) && TakeExactly(four, 2, minute)) {
+    rest = four;
+  } else {
+    if (!TakeDigits(rest, 1, 2, hour)) return;
+    std::string_view more = rest;
+    const bool minutes = Take(more, ":") && TakeExactly(more, 2, minute);
+    if (minutes) rest = more;
+    if (!minutes) minute = 0;
+  }
+  east = (hour * 60 + minute) * (west ? -60 : 60);
+  text = rest;
+}
+
 /// Reads a zone if there is one, perhaps after a blank. An abbreviation after a blank does not count if it could be the
-/// beginning of a host's name.
+/// beginning of a host's name. Two digits after a blank and '-' count if the first is 0, or if the number of a process
+/// in brackets or the year of ctime follows.
 void TakeZone(std::string_view& text, Stamp& stamp) {
   std::string_view rest = text;
   const bool blank = Take(rest, " ");
@@ -136,12 +163,16 @@ void TakeZone(std::string_view& text, Stamp& stamp) {
     rest.remove_prefix(1);
     if (!TakeExactly(rest, 2, hour)) return;
     const bool colon = Take(rest, ":");
-    if ((colon || (!rest.empty() && IsDigit(rest[0]))) && !TakeDigits(rest, 2, 2, minute)) return;
+    const bool minutes = colon || (!rest.empty() && IsDigit(rest[0]));
+    if (minutes && !TakeDigits(rest, 2, 2, minute)) return;
     if (hour > 23 || minute > 59) return;
+    if (blank && !minutes && ((west && hour >= 10 && !rest.starts_with(" [") && !YearFollows(rest)) || hour > 14)) return;
     east = (hour * 60 + minute) * (west ? -60 : 60);
   } else {
     const bool small = blank && rest.starts_with('z');
+    const std::string_view name = rest.substr(0, 3);
     if (small || !TakeZoneName(rest, east) || (!rest.empty() && IsDigit(rest[0]))) return;
+    if (name == "GMT" || name == "UTC") TakeHoursAfterUtc(rest, east);
     if (blank && !rest.empty() && std::strchr("-._/+", rest[0]) != nullptr) return;
   }
   stamp.east = east;
@@ -209,6 +240,11 @@ bool Ctime(std::string_view& text, Stamp& stamp) {
     return false;
   }
   TakeZone(text, stamp);
+  std::string_view rest = text;
+  if (SkipBlanks(rest) > 0 && !rest.empty() && !IsDigit(rest[0])) {  // a word that names no known zone
+    while (!rest.empty() && rest[0] >= 'A' && rest[0] <= 'Z') rest.remove_prefix(1);
+    text = rest;
+  }
   return SkipBlanks(text) > 0 && TakeDigits(text, 4, 4, stamp.year);
 }
 

@@ -401,10 +401,23 @@ Value ReadInstant(std::string_view text, bool& zoned) {
     return MakeInstant(seconds, std::string(count), minus);
   }
   if (digits > 0 && digits <= 10 && (behind[0] == '.' || behind[0] == ',')) {
-    const std::string fraction(behind.substr(1));
-    const std::int64_t seconds = TakeNumber(count, digits);
-    if (fraction.empty() || DigitsAt(fraction) != fraction.size()) return Null{};
-    return MakeInstant(seconds, fraction, minus);
+    std::string_view rest = behind.substr(1);
+    std::string all(count.substr(0, digits)), fraction(rest.substr(0, DigitsAt(rest)));
+    rest.remove_prefix(fraction.size());
+    std::size_t exponent = 0;
+    if (Take(rest, 'e') || Take(rest, 'E')) {
+      Take(rest, '+');
+      const std::size_t size = DigitsAt(rest);
+      if (size == 0 || size > 2) return Null{};
+      exponent = static_cast<std::size_t>(TakeNumber(rest, size));
+      if (digits + exponent > 10) return Null{};
+    }
+    if (fraction.empty() || !rest.empty()) return Null{};
+    fraction.resize(std::max(fraction.size(), exponent), '0');
+    all += fraction.substr(0, exponent);
+    std::string_view whole = all;
+    const std::int64_t seconds = TakeNumber(whole, whole.size());
+    return MakeInstant(seconds, fraction.substr(exponent), minus);
   }
   if (digits == 2) return ReadLogInstant(text, zoned);
   Date date;

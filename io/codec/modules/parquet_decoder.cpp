@@ -231,16 +231,18 @@ RowColumn DescribeColumn(const parquet::ColumnDescriptor& descriptor) {
   return column;
 }
 
-/// Returns true if the Arrow schema that the writer has stored in the footer cannot be read.
-bool HasUnreadableArrowSchema(const parquet::FileMetaData& metadata) {
+/// Returns true if the Arrow schema that the writer has stored in the footer has integers of more than 64 bits. Arrow
+/// cannot read such a schema.
+bool HasWideIntegers(const parquet::FileMetaData& metadata) {
   const auto& pairs = metadata.key_value_metadata();
   const int at = pairs != nullptr ? pairs->FindKey("ARROW:schema") : -1;
   if (at < 0) return false;
   const arrow::Result<std::string> bytes = arrow::util::base64_decode(pairs->value(at));
-  if (!bytes.ok()) return true;
+  if (!bytes.ok()) return false;
   arrow::io::BufferReader reader(std::make_shared<arrow::Buffer>(*bytes));
   arrow::ipc::DictionaryMemo dictionaries;
-  return !arrow::ipc::ReadSchema(&reader, &dictionaries).ok();
+  const arrow::Status read = arrow::ipc::ReadSchema(&reader, &dictionaries).status();
+  return read.message().find("more than 64 bits") != std::string::npos;
 }
 
 /// Returns for each definition level of a column how many of the lists around a value have an element.
@@ -856,17 +858,16 @@ class OpenFile {
       return column.physical_type() == parquet::Type::FIXED_LEN_BYTE_ARRAY && column.type_length() == 16 &&
              column.logical_type()->is_none();
     };
-    std::optional<bool> unreadable;
+    std::optional<bool> wide;
     for (int i = 0; i < schema.num_columns(); ++i) {
       RowColumn& column = schema_.columns.emplace_back(DescribeColumn(*schema.Column(i)));
       if (!is_16_bytes(*schema.Column(i))) continue;
-      if (!unreadable) unreadable = HasUnreadableArrowSchema(*metadata_);
-      if (!*unreadable) continue;
-      // polars writes integers of 128 bits so, little-endian. Only its Arrow schema has their type, which Arrow cannot
-      // read.
+      if (!wide) wide = HasWideIntegers(*metadata_);
+      if (!*wide) continue;
+      // polars writes integers of 128 bits so, little-endian. Only its Arrow schema has their type.
       column.order = RowColumn::Order::kNone;
       column.type = RowColumn::Type::kNone;
-      column.type_text += " of an unknown Arrow type (an integer of 128 bits of polars has such a type)";
+      column.type_text += " that may hold integers of 128 bits, as polars writes them";
     }
     if (schema.num_columns() == 0 && metadata_->num_rows() > 0) {
       throw Refusal{"it has rows without columns, so there is nothing to sort"};

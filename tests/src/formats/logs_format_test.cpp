@@ -69,7 +69,8 @@ constexpr Line kLines[] = {
     {"2026-11-23 22:10:01 UTC-3 x", "2026-11-24T01:10:01Z"},
     {"[2026-11-23 22:10:01 UTC+10] x", "2026-11-23T12:10:01Z"},
     {"Nov 23, 2026 10:10:01 PM GMT+3 x", "2026-11-23T19:10:01Z"},
-    {"2026-11-23 22:10:01 GMT +0530 x", "2026-11-23T16:40:01Z"},
+    {"2026-11-23 22:10:01 GMT -1015 x", "2026-11-23T22:10:01Z"},
+    {"Dec 31 22:10:01 INFO 2033 a", "2025-12-31T21:10:01Z"},
     {"2026-11-23 22:10:01 -1500 EUR", "2026-11-23T21:10:01Z"},
     {"2026-11-23 22:10:01 ACT now", "2026-11-23T21:10:01Z"},
     {"2026-11-23 22:10:01 Must x", "2026-11-23T21:10:01Z"},
@@ -744,6 +745,61 @@ TEST(LogTimes, AnnouncesRecordsWhoseTimesAreFarFromTheLinesAroundThem) {
   EXPECT_EQ(NoteOf(one + near + "\n" + two + late + "\n" + end), "");
   EXPECT_EQ(NoteOf(one + two + json + "\n" + early + "\n"), "");
   EXPECT_EQ(NoteOf(quoted + "\n" + one + two + end), "");
+}
+
+TEST(LogTimes, TakesTwoDigitsForHoursOfAZoneOnlyIfMostLinesHaveTheSame) {
+  const auto times = [](std::initializer_list<const char*> texts, int repeats) {
+    std::string text;
+    for (int i = 0; i < repeats; ++i) {
+      for (const char* const one : texts) text += "2026-11-23 22:10:01 " + std::string(one) + "\n";
+    }
+    const std::shared_ptr<const LogTimes> log = LearnLog(text, {}, kNow);
+    LogTimeReader reader;
+    const std::string line = "2026-11-23 22:10:01 " + std::string(*texts.begin());
+    return (reader.Read(*log, line).instant->seconds - ParseInstant("2026-11-23T22:10:01Z")->seconds) / 3600;
+  };
+  constexpr std::int64_t kLocal = 0;
+  EXPECT_EQ(times({"-03 x"}, 20), 3);
+  EXPECT_EQ(times({"-10 9910 LOG:  x", "-10 10001 LOG:  y"}, 10), 10);
+  EXPECT_EQ(times({"-03 x", "-02 y"}, 10), 3) << "the clocks change";
+  EXPECT_EQ(times({"-03 x", "-02 y"}, 1), kLocal);
+  EXPECT_EQ(times({"-03 x", "-05 y"}, 10), kLocal);
+  EXPECT_EQ(times({"+05 C", "+06 C", "+07 C", "+11 C", "+04 C"}, 10), kLocal);
+  EXPECT_EQ(times({"+10 alice", "+25 bob", "+05 carl", "+30 dan"}, 10), kLocal);
+  EXPECT_EQ(times({"-12.5 V", "-12.5 V", "EST stop"}, 10), kLocal);
+  EXPECT_EQ(times({"EST stop", "-12.5 V", "-12.5 V"}, 10), 5);
+  EXPECT_EQ(times({"-03 x", "y", "z"}, 10), kLocal);
+}
+
+TEST(LogTimes, ReadsTheYearAfterAnUnknownZoneAndLeavesOtherZonesAsTheyAre) {
+  std::string text;
+  for (int i = 10; i < 60; ++i) text += "Fri Nov 20 10:" + std::to_string(i) + ":01 EST 2015 est\n";
+  const std::string line = "Fri Nov 20 10:00:03 SGT 2015 s";
+  const std::shared_ptr<const LogTimes> log = LearnLog(text + line + "\n", {}, kNow);
+  LogTimeReader reader;
+  const std::int64_t est = reader.Read(*log, "Fri Nov 20 10:10:01 EST 2015 est").instant->seconds;
+  EXPECT_EQ(est, ParseInstant("2015-11-20T15:10:01Z")->seconds);
+}
+
+TEST(LogTimes, AnnouncesASingleLineOfTheSameFormThatIsFarFromTheLinesAroundIt) {
+  const auto with = [](const std::string& odd, int at) {
+    std::string text;
+    for (int i = 10; i < 60; ++i) {
+      text += "2026-11-20 10:" + std::to_string(i) + ":00,123 INFO a.B - params:\n";
+      if (i == at) text += odd + "\n";
+    }
+    return NoteOf(text);
+  };
+  for (const std::string odd : {"2021-01-05 00:00:00 valid from", "2031-01-05 00:00:00 valid until"}) {
+    EXPECT_THAT(with(odd, 30), HasSubstr("a line has another time than the lines around it and was taken for a record"));
+    EXPECT_THAT(with(odd, 30), HasSubstr("the first is '" + odd + "'"));
+    EXPECT_EQ(with(odd, 59), "") << "the last line may begin the records of another day";
+  }
+  EXPECT_EQ(with("2026-11-20 09:00:00 late", 30), "") << "records may be written late";
+  EXPECT_EQ(with("2026-11-20 10:30:30 now", 30), "");
+  std::string idle;
+  for (int i = 10; i < 30; ++i) idle += "2026-11-" + std::to_string(i) + " 10:00:00 once a day\n";
+  EXPECT_EQ(NoteOf(idle), "");
 }
 
 TEST(LogTimes, AnnouncesNoJumpsBetweenLinesThatAreOutOfOrder) {
