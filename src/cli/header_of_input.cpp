@@ -28,8 +28,8 @@ std::vector<std::byte> HeaderOfInput(const JobSpec& spec, const std::string& pat
   try {
     const std::unique_ptr<TableFormat> format = MakeTableFormat(spec);
     const auto read = [&](std::uint64_t offset, std::span<std::byte> out) {
-      const ssize_t got = Uninterrupted(
-          [&] { return ::pread(file.get(), out.data(), out.size(), static_cast<off_t>(offset)); });
+      const ssize_t got =
+          Uninterrupted([&] { return ::pread(file.get(), out.data(), out.size(), static_cast<off_t>(offset)); });
       return static_cast<std::uint64_t>(std::max<ssize_t>(got, 0));
     };
     Decoder decoder(spec.source.codec.value_or(CodecOfPath(path)), path,

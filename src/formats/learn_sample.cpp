@@ -551,9 +551,9 @@ class Learner {
     return blank && rest.starts_with(']') ? AfterClock::kZone : AfterClock::kOffset;  // as web servers write it
   }
 
-  /// Two digits after a blank and a sign, as in "10:00:03 -03", may be the hours of a zone or text. They are hours if most
-  /// times have them, all are possible, and there is one value, or two with an hour between them when the clocks change.
-  /// Announces what is not certain.
+  /// Two digits after a blank and a sign, as in "10:00:03 -03", may be the hours of a zone or text. They are hours if
+  /// most times have them, all are possible, and there is one value, or two with an hour between them when the clocks
+  /// change. Announces what is not certain.
   void LearnHours(TimeShape& shape) {
     constexpr std::string_view kZone = "%z", kNoYear = "%-";
     constexpr std::size_t kSure = 10;

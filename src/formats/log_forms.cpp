@@ -754,8 +754,10 @@ bool TakeElement(char letter, TextReader& reader, TimeParts& parts) {
       TakeZoneOfLog(zone, parts, false);
       while (!reader.done() && *reader.at >= 'A' && *reader.at <= 'Z') ++reader.at;
       const std::string_view word(begin, static_cast<std::size_t>(reader.at - begin));
-      constexpr std::string_view kLevels[] = {"INFO", "WARN", "ERROR", "DEBUG", "TRACE", "FATAL", "NOTE", "CRIT", "ERR"};
-      return zone.at == begin && word.size() >= 2 && word.size() <= 5 && std::ranges::find(kLevels, word) == std::end(kLevels);
+      constexpr std::string_view kLevels[] = {"INFO",  "WARN", "ERROR", "DEBUG", "TRACE",
+                                              "FATAL", "NOTE", "CRIT",  "ERR"};
+      const bool level = std::ranges::find(kLevels, word) != std::end(kLevels);
+      return zone.at == begin && !level && word.size() >= 2 && word.size() <= 5;
     }
     case 'o':
       TakeZoneOfLog(reader, parts, true);

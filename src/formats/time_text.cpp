@@ -215,8 +215,8 @@ std::optional<Instant> ParseApache(TextReader reader) {
   return InstantOf(civil, clock, offset, word);
 }
 
-/// Reads digits that count time since 1970. `reader` holds `digits` digits and perhaps a fraction, which an exponent may
-/// follow, as in "1.7954718e+09".
+/// Reads digits that count time since 1970. `reader` holds `digits` digits and perhaps a fraction, after which an
+/// exponent may stand, as in "1.7954718e+09".
 std::optional<Instant> ParseCount(TextReader reader, std::size_t digits, bool minus) {
   const std::size_t behind = digits <= 10 ? 0 : digits <= 14 ? 3 : digits <= 17 ? 6 : 9;
   std::int64_t seconds = reader.TakeNumber(digits - behind);

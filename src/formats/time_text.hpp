@@ -75,7 +75,7 @@ std::optional<Day> ParseDay(std::string_view text);
 /// - A day as for ParseDay(), optionally with a time and a zone: 2026-12-31, 2026-12-31 23:59, 2026-12-31T23:59:59.5Z.
 /// - A day of eight digits with a time, and optionally a zone: 20261231T235959, 20261231 23:59.
 /// - The format of Apache: 31/Dec/2026:23:59:59 +0100.
-/// - Seconds since 1970: up to 10 digits, optionally with a sign and a fraction.
+/// - Seconds since 1970: up to 10 digits, optionally with a sign and a fraction, and after a fraction an exponent.
 /// - Milliseconds (11 to 14 digits), microseconds (15 to 17) or nanoseconds (18 or 19) since 1970, optionally with a
 ///   sign.
 /// - infinity or -infinity.

@@ -166,7 +166,8 @@ void TakeZone(std::string_view& text, Stamp& stamp) {
     const bool minutes = colon || (!rest.empty() && IsDigit(rest[0]));
     if (minutes && !TakeDigits(rest, 2, 2, minute)) return;
     if (hour > 23 || minute > 59) return;
-    if (blank && !minutes && ((west && hour >= 10 && !rest.starts_with(" [") && !YearFollows(rest)) || hour > 14)) return;
+    const bool far_west = west && hour >= 10 && !rest.starts_with(" [") && !YearFollows(rest);
+    if (blank && !minutes && (far_west || hour > 14)) return;
     east = (hour * 60 + minute) * (west ? -60 : 60);
   } else {
     const bool small = blank && rest.starts_with('z');
