@@ -284,7 +284,8 @@ void Output::PublishWithIndex(bool sync) {
     state = "; the output " + name + " is in place, but its index is not";
     index_->file().Publish(index_->bytes(), sync);
   } catch (const Error& error) {
-    if (state.empty()) throw;
+    std::error_code unknown;
+    if (state.empty() || (!std::filesystem::exists(file_->path(), unknown) && !unknown)) throw;
     throw Error(error.code(), error.what() + state + ": bgzip -r " + name + " makes the index");
   }
 }

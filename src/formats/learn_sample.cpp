@@ -480,10 +480,13 @@ class Learner {
       block.most = std::max(block.most, seconds);
       block.last = seconds;
     }
-    // A single line may have the form of the lines around it.
+    // A single line may have the form of the lines around it. A web server may write when a request began, and an
+    // object of JSON is a record.
     for (std::size_t i = 1; i + 1 < lines.size(); ++i) {
       const Line &before = lines[i - 1], &line = lines[i], &after = lines[i + 1];
       if (before.shape != line.shape || after.shape != line.shape || !orders[line.shape].grows()) continue;
+      const bool whole = line.shape == log_->shapes.size() || log_->shapes[line.shape].kind == TimeShape::kJson;
+      if (whole || log_->shapes[line.shape].name == "common log") continue;
       if (after.seconds < before.seconds - kJitter || after.seconds > before.seconds + kDay) continue;
       if (line.seconds >= before.seconds - kDay - kHours && line.seconds <= after.seconds + kDay + kHours) continue;
       Announce(
@@ -552,11 +555,11 @@ class Learner {
   }
 
   /// Two digits after a blank and a sign, as in "10:00:03 -03", may be the hours of a zone or text. They are hours if
-  /// most times have them, all are possible, and there is one value, or two with an hour between them when the clocks
-  /// change. Announces what is not certain.
+  /// more than half of the times have them, few of these numbers are no hours, and there is one value, or two with an
+  /// hour between them when the clocks change. Announces what is not certain.
   void LearnHours(TimeShape& shape) {
     constexpr std::string_view kZone = "%z", kNoYear = "%-";
-    constexpr std::size_t kSure = 10;
+    constexpr std::size_t kSure = 10, kMostChanges = 2;
     constexpr int kMostWest = 12, kMostEast = 14;
     std::size_t size = shape.format.size();
     if (shape.kind != TimeShape::kKnown) return;
@@ -564,8 +567,9 @@ class Learner {
     if (!std::string_view(shape.format).substr(0, size).ends_with(kZone)) return;
     TimeShape without = shape;
     without.format.erase(size - kZone.size(), kZone.size());
-    std::size_t times = 0, count = 0;
+    std::size_t times = 0, count = 0, others = 0, changes = 0;
     std::set<int> values;
+    std::optional<int> last;
     std::string_view first;
     for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
       const std::string_view line = sample_.lines[i];
@@ -577,22 +581,33 @@ class Learner {
       if (text.size() < 4 || text[0] != ' ' || (text[1] != '+' && text[1] != '-')) continue;
       TextReader reader{text.data() + 2, text.data() + text.size()};
       if (reader.digits() != 2) continue;
-      const int number = static_cast<int>(reader.TakeNumber(2));
-      const std::string_view after = reader.rest();
-      if (after.starts_with(':')) continue;
       const bool west = text[1] == '-';
-      if (number > (west ? kMostWest : kMostEast)) return;
-      if (!after.empty() && kAfterZone.find(after[0]) == kAfterZone.npos) return;
-      if (count++ == 0) first = line;
-      values.insert(west ? -number : number);
+      const int number = static_cast<int>(reader.TakeNumber(2)), hours = west ? -number : number;
+      if (reader.Is(':')) continue;
+      if (hours < -kMostWest || hours > kMostEast ||
+          (!reader.done() && kAfterZone.find(*reader.at) == kAfterZone.npos)) {
+        ++others;
+        continue;
+      }
+      if (count == 0) first = line;
+      ++count;
+      changes += last && *last != hours;
+      last = hours;
+      values.insert(hours);
     }
-    if (count == 0 || 2 * count < times || values.size() > 2) return;
-    if (*values.rbegin() - *values.begin() > 1) return;
-    const bool sure = count >= kSure;
-    if (!sure && (values.size() == 2 || *values.begin() <= -10)) return;
-    shape.format.replace(size - kZone.size(), kZone.size(), "%o");
-    if (sure) return;
-    Announce("numbers after the times were taken for the hours of zones: --time without %z takes them for text", first);
+    if (2 * count <= times || 2 * others > count) return;
+    const bool sure = count >= kSure && values.size() == 1;
+    const bool clocks = values.size() == 2 && *values.rbegin() - *values.begin() == 1 && changes <= kMostChanges;
+    const bool likely = sure || (values.size() == 1 && *values.begin() > -10) || (clocks && count >= kSure);
+    const bool are_hours = likely && kFew * others <= count;
+    if (are_hours) shape.format.replace(size - kZone.size(), kZone.size(), "%o");
+    if (sure && others == 0) return;
+    Announce(
+        are_hours
+            ? "numbers after the times were taken for the hours of zones: --time without %z takes them for text"
+            : "numbers after the times, which can be the hours of zones, were taken for text: --time with %z reads "
+              "the hours",
+        first);
   }
 
   /// Numbers such as "-1015" directly after the times may be offsets from UTC or, as in the log of cron, numbers of

@@ -327,8 +327,7 @@ bool TakeOffsetAfterUtc(TextReader& reader, std::optional<std::int64_t>& offset)
   if (digits != 1 && digits != 2 && digits != 4) return false;
   std::int64_t east = hours.TakeNumber(digits == 4 ? 2 : digits) * 60, minutes = 0;
   TextReader more = hours;
-  if (digits == 4 || more.Take(':')) {
-    if (more.digits() != 2) return false;
+  if ((digits == 4 || more.Take(':')) && more.digits() == 2) {
     minutes = more.TakeNumber(2);
     hours = more;
   }
@@ -376,11 +375,15 @@ void TakeZoneOfLog(TextReader& reader, TimeParts& parts, bool hours) {
     }
     if (std::ranges::find(kWords, name) != std::end(kWords) || !TakeZone(zone, found) || !found) return;
     if (!name.empty() && zone.at != end) return;
+    const bool utc = name == "GMT" || name == "UTC";
     if (*found == 0 && (zone.Is('+') || zone.Is('-'))) {
-      const bool utc = name == "GMT" || name == "UTC";
       if (utc ? !TakeOffsetAfterUtc(zone, found) : !TakeZone(zone, found) || !found) return;
+    } else if (const std::string_view next = zone.rest(); utc && next.size() >= 5 && next[4] == ':') {
+      TextReader after = zone;  // "GMT +01:00"
+      if (after.Take(' ') && (after.Is('+') || after.Is('-')) && TakeOffsetAfterUtc(after, found)) zone = after;
+    } else if (name == "GMT") {
+      TakeHoursAfterGmt(zone, found);
     }
-    if (name == "GMT") TakeHoursAfterGmt(zone, found);
     word = ZoneWordOf(name);
     if (word != 0 && FactsOf(word).east != *found) word = 0;
     if (bracket && !zone.Take(')')) return;

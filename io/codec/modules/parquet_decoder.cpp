@@ -231,18 +231,17 @@ RowColumn DescribeColumn(const parquet::ColumnDescriptor& descriptor) {
   return column;
 }
 
-/// Returns true if the Arrow schema that the writer has stored in the footer has integers of more than 64 bits. Arrow
-/// cannot read such a schema.
-bool HasWideIntegers(const parquet::FileMetaData& metadata) {
+/// Returns true if the Arrow schema that the writer has stored in the footer cannot be read. Arrow reads no schema with
+/// integers of more than 64 bits.
+bool MayHaveWideIntegers(const parquet::FileMetaData& metadata) {
   const auto& pairs = metadata.key_value_metadata();
   const int at = pairs != nullptr ? pairs->FindKey("ARROW:schema") : -1;
   if (at < 0) return false;
   const arrow::Result<std::string> bytes = arrow::util::base64_decode(pairs->value(at));
-  if (!bytes.ok()) return false;
+  if (!bytes.ok()) return true;
   arrow::io::BufferReader reader(std::make_shared<arrow::Buffer>(*bytes));
   arrow::ipc::DictionaryMemo dictionaries;
-  const arrow::Status read = arrow::ipc::ReadSchema(&reader, &dictionaries).status();
-  return read.message().find("more than 64 bits") != std::string::npos;
+  return !arrow::ipc::ReadSchema(&reader, &dictionaries).ok();
 }
 
 /// Returns for each definition level of a column how many of the lists around a value have an element.
@@ -862,7 +861,7 @@ class OpenFile {
     for (int i = 0; i < schema.num_columns(); ++i) {
       RowColumn& column = schema_.columns.emplace_back(DescribeColumn(*schema.Column(i)));
       if (!is_16_bytes(*schema.Column(i))) continue;
-      if (!wide) wide = HasWideIntegers(*metadata_);
+      if (!wide) wide = MayHaveWideIntegers(*metadata_);
       if (!*wide) continue;
       // polars writes integers of 128 bits so, little-endian. Only its Arrow schema has their type.
       column.order = RowColumn::Order::kNone;

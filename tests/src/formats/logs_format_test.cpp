@@ -64,6 +64,9 @@ constexpr Line kLines[] = {
     {"Fri 20 Nov 10:00:03 WIT 2015 x", "2015-11-20T09:00:03Z"},
     {"2026-11-23 22:10:01 GMT+2 x", "2026-11-23T20:10:01Z"},
     {"2026-11-23 22:10:01 GMT-3 x", "2026-11-24T01:10:01Z"},
+    {"2026-11-23 22:10:01 GMT+3: x", "2026-11-23T19:10:01Z"},
+    {"2026-11-23 22:10:01 UTC +03:00 x", "2026-11-23T19:10:01Z"},
+    {"2026-11-23 22:10:01 GMT+3 -5 x", "2026-11-23T19:10:01Z"},
     {"2026-11-23 22:10:01 GMT+5:30 x", "2026-11-23T16:40:01Z"},
     {"2026-11-23 22:10:01 GMT+01:00 x", "2026-11-23T21:10:01Z"},
     {"2026-11-23 22:10:01 UTC-3 x", "2026-11-24T01:10:01Z"},
@@ -761,7 +764,13 @@ TEST(LogTimes, TakesTwoDigitsForHoursOfAZoneOnlyIfMostLinesHaveTheSame) {
   constexpr std::int64_t kLocal = 0;
   EXPECT_EQ(times({"-03 x"}, 20), 3);
   EXPECT_EQ(times({"-10 9910 LOG:  x", "-10 10001 LOG:  y"}, 10), 10);
-  EXPECT_EQ(times({"-03 x", "-02 y"}, 10), 3) << "the clocks change";
+  EXPECT_EQ(times({"-03 x", "-03 x", "-03 x", "-03 x", "-03 x", "-03 x", "-02 y", "-02 y", "-02 y", "-02 y"}, 1), 3);
+  EXPECT_EQ(times({"-04 C", "-05 C"}, 50), kLocal) << "clocks change less often";
+  EXPECT_EQ(times({"-03 x", "y"}, 10), kLocal) << "half of the lines";
+  EXPECT_EQ(times({"-03 x", "-03 x", "-03 x", "-03 x", "-03 x", "-03 x", "-12.5 V"}, 1), kLocal);
+  EXPECT_EQ(
+      times({"-03 a", "-03 b", "-03 c", "-03 d", "-03 e", "-03 f", "-03 g", "-03 h", "-03 i", "-03 j", "-1.5 V"}, 1),
+      3);
   EXPECT_EQ(times({"-03 x", "-02 y"}, 1), kLocal);
   EXPECT_EQ(times({"-03 x", "-05 y"}, 10), kLocal);
   EXPECT_EQ(times({"+05 C", "+06 C", "+07 C", "+11 C", "+04 C"}, 10), kLocal);
@@ -769,6 +778,23 @@ TEST(LogTimes, TakesTwoDigitsForHoursOfAZoneOnlyIfMostLinesHaveTheSame) {
   EXPECT_EQ(times({"-12.5 V", "-12.5 V", "EST stop"}, 10), kLocal);
   EXPECT_EQ(times({"EST stop", "-12.5 V", "-12.5 V"}, 10), 5);
   EXPECT_EQ(times({"-03 x", "y", "z"}, 10), kLocal);
+}
+
+TEST(LogTimes, AnnouncesWhatNumbersAfterTimesWereTakenFor) {
+  const auto note = [](std::initializer_list<const char*> texts, int repeats) {
+    std::string text;
+    for (int i = 0; i < repeats; ++i) {
+      for (const char* const one : texts) text += "2026-11-23 22:10:01 " + std::string(one) + "\n";
+    }
+    return NoteOf(text);
+  };
+  EXPECT_EQ(note({"-03 x"}, 20), "");
+  EXPECT_THAT(note({"-03 x"}, 9), HasSubstr("were taken for the hours of zones"));
+  EXPECT_THAT(note({"-10 x"}, 9), HasSubstr("which can be the hours of zones, were taken for text"));
+  EXPECT_THAT(note({"-04 C", "-05 C"}, 20), HasSubstr("were taken for text"));
+  EXPECT_THAT(note({"-03 x", "-03 x", "-03 x", "-12.5 V"}, 5), HasSubstr("were taken for text"));
+  EXPECT_EQ(note({"-12 C", "-25 C", "-20 C"}, 5), "");
+  EXPECT_EQ(note({"-03 x", "y"}, 20), "");
 }
 
 TEST(LogTimes, ReadsTheYearAfterAnUnknownZoneAndLeavesOtherZonesAsTheyAre) {
