@@ -554,30 +554,54 @@ class Learner {
     return blank && rest.starts_with(']') ? AfterClock::kZone : AfterClock::kOffset;  // as web servers write it
   }
 
-  /// Two digits after a blank and a sign, as in "10:00:03 -03", may be the hours of a zone or text. They are hours if
-  /// more than half of the times have them, few of these numbers are no hours, and there is one value, or two with an
-  /// hour between them when the clocks change. Announces what is not certain.
-  void LearnHours(TimeShape& shape) {
-    constexpr std::string_view kZone = "%z", kNoYear = "%-";
-    constexpr std::size_t kSure = 10, kMostChanges = 2;
-    constexpr int kMostWest = 12, kMostEast = 14;
-    std::size_t size = shape.format.size();
-    if (shape.kind != TimeShape::kKnown) return;
-    if (shape.format.ends_with(kNoYear)) size -= kNoYear.size();
-    if (!std::string_view(shape.format).substr(0, size).ends_with(kZone)) return;
-    TimeShape without = shape;
-    without.format.erase(size - kZone.size(), kZone.size());
-    std::size_t times = 0, count = 0, others = 0, changes = 0;
-    std::set<int> values;
-    std::optional<int> last;
-    std::string_view first;
+  static constexpr std::string_view kZone = "%z";
+
+  /// Returns where the zone stands at the end of the shape's format, or npos if no zone stands there.
+  static std::size_t LastZoneOf(const TimeShape& shape) {
+    constexpr std::string_view kNoYear = "%-";
+    std::string_view format = shape.format;
+    if (format.ends_with(kNoYear)) format.remove_suffix(kNoYear.size());
+    const bool has = shape.kind == TimeShape::kKnown && format.ends_with(kZone);
+    return has ? format.size() - kZone.size() : std::string::npos;
+  }
+  /// Returns the shape without its zone, which stands at `zone`.
+  static TimeShape WithoutZone(TimeShape shape, std::size_t zone) {
+    shape.format.erase(zone, kZone.size());
+    return shape;
+  }
+
+  /// The rest of a line after its time.
+  struct TextAfter {
+    std::string_view line, text;
+    bool fraction;  ///< the clock has a fraction of a second
+  };
+  /// Returns the rest of each line of the sample that has a time of this shape.
+  std::vector<TextAfter> TextsAfter(const TimeShape& shape) const {
+    std::vector<TextAfter> texts;
     for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
       const std::string_view line = sample_.lines[i];
       TimeParts parts;
-      const char* const end = found_[i] ? TakeShape(without, line, parts) : nullptr;
+      const char* const end = found_[i] ? TakeShape(shape, line, parts) : nullptr;
       if (end == nullptr) continue;
-      ++times;
-      const std::string_view text(end, static_cast<std::size_t>(line.data() + line.size() - end));
+      texts.push_back({line, line.substr(static_cast<std::size_t>(end - line.data())), !parts.fraction.empty()});
+    }
+    return texts;
+  }
+
+  /// Two digits after a blank and a sign, as in "10:00:03 -03", may be the hours of a zone or text. They are hours if
+  /// more than half of the times have them and few of these numbers are no hours. There must be one value, or two with
+  /// an hour between them when the clocks change. Announces what is not certain.
+  void LearnHours(TimeShape& shape) {
+    constexpr std::size_t kSure = 10, kMostChanges = 2;
+    constexpr int kMostWest = 12, kMostEast = 14;
+    const std::size_t zone = LastZoneOf(shape);
+    if (zone == std::string::npos) return;
+    const std::vector<TextAfter> texts = TextsAfter(WithoutZone(shape, zone));
+    std::size_t count = 0, others = 0, changes = 0;
+    std::set<int> values;
+    std::optional<int> last;
+    std::string_view first;
+    for (const auto& [line, text, fraction] : texts) {
       if (text.size() < 4 || text[0] != ' ' || (text[1] != '+' && text[1] != '-')) continue;
       TextReader reader{text.data() + 2, text.data() + text.size()};
       if (reader.digits() != 2) continue;
@@ -595,12 +619,12 @@ class Learner {
       last = hours;
       values.insert(hours);
     }
-    if (2 * count <= times || 2 * others > count) return;
+    if (2 * count <= texts.size() || 2 * others > count) return;
     const bool sure = count >= kSure && values.size() == 1;
     const bool clocks = values.size() == 2 && *values.rbegin() - *values.begin() == 1 && changes <= kMostChanges;
     const bool likely = sure || (values.size() == 1 && *values.begin() > -10) || (clocks && count >= kSure);
     const bool are_hours = likely && kFew * others <= count;
-    if (are_hours) shape.format.replace(size - kZone.size(), kZone.size(), "%o");
+    if (are_hours) shape.format.replace(zone, kZone.size(), "%o");
     if (sure && others == 0) return;
     Announce(
         are_hours
@@ -614,26 +638,16 @@ class Learner {
   /// processes. If most numbers of a log cannot be offsets, all of them are text. Announces what is not certain, also
   /// offsets that no zone has now.
   void DropNumbers(TimeShape& shape) {
-    constexpr std::string_view kZone = "%z", kNoYear = "%-";
-    if (shape.kind != TimeShape::kKnown) return;
-    TimeShape without = shape;
-    const bool no_year = without.format.ends_with(kNoYear);
-    if (no_year) without.format.resize(without.format.size() - kNoYear.size());
-    if (!without.format.ends_with(kZone)) return;
-    without.format.resize(without.format.size() - kZone.size());
-    if (no_year) without.format += kNoYear;
-    std::size_t times = 0, offsets = 0, numbers = 0;
+    const std::size_t zone = LastZoneOf(shape);
+    if (zone == std::string::npos) return;
+    const TimeShape without = WithoutZone(shape, zone);
+    const std::vector<TextAfter> texts = TextsAfter(without);
+    std::size_t offsets = 0, numbers = 0;
     bool plus = false, certain = false, unknown = false;
     std::set<std::string_view> values;
     std::string_view offset_line, number_line;
-    for (std::size_t i = 0; i < sample_.lines.size(); ++i) {
-      const std::string_view line = sample_.lines[i];
-      TimeParts parts;
-      const char* const end = found_[i] ? TakeShape(without, line, parts) : nullptr;
-      if (end == nullptr) continue;
-      ++times;
-      const std::string_view text(end, static_cast<std::size_t>(line.data() + line.size() - end));
-      switch (KindAfterClock(text, !parts.fraction.empty())) {
+    for (const auto& [line, text, fraction] : texts) {
+      switch (KindAfterClock(text, fraction)) {
         case AfterClock::kOther:
           break;
         case AfterClock::kZone:
@@ -653,7 +667,7 @@ class Learner {
       }
     }
     if (numbers == 0 && (offsets == 0 || (!unknown && (certain || values.size() == 1)))) return;
-    const bool text = !plus && numbers > 0 && numbers >= offsets && 2 * numbers >= times;
+    const bool text = !plus && numbers > 0 && numbers >= offsets && 2 * numbers >= texts.size();
     if (text) shape = without;
     if (offsets == 0 || (!text && kFew * numbers < offsets && numbers > 0)) return;
     Announce(text

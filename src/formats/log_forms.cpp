@@ -317,8 +317,8 @@ void TakeHoursAfterGmt(TextReader& reader, std::optional<std::int64_t>& offset) 
   offset = (west ? -east : east) * kHour;
 }
 
-/// Takes the offset directly after "GMT" or "UTC": "GMT+01:00" of Java, "GMT+3" and "GMT+5:30" of JavaScript. Returns
-/// false if there is no such offset.
+/// Takes a sign and an offset after "GMT" or "UTC": "+01:00" as Java writes it, "+3" or "+5:30" as JavaScript does.
+/// Returns false if there is no such offset.
 bool TakeOffsetAfterUtc(TextReader& reader, std::optional<std::int64_t>& offset) {
   constexpr std::int64_t kMost = 14 * 60, kQuarter = 15;
   TextReader hours = reader;
